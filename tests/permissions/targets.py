@@ -24,7 +24,7 @@ from evalsvc.core.jobs.models import Worker
 from evalsvc.evaluation.benchmarks import announcements, contributed, saved_views, versions
 from evalsvc.evaluation.models import Announcement, Benchmark, Entrant, ModelHost, ReportedSystem, Setting
 from evalsvc.evaluation.reported import entries
-from tests.cast.basics import jsonl
+from tests.cast.basics import PASSWORD, jsonl
 from tests.cast.service import ServiceCast, canary_sentence, predicted_scores
 from tests.permissions.pages import RECORDS
 
@@ -549,7 +549,7 @@ def decision(cast: ServiceCast) -> Fields:
 
 FORMS: dict[str, Callable[[ServiceCast], Fields]] = {
     "admin-teams_user_change": lambda cast: {"first_name": "Corrected", "_save": "Save"},
-    "login": lambda cast: {"username": "sam", "password": "harbour-lamp-7"},
+    "login": lambda cast: {"username": "sam", "password": PASSWORD},
     "join": lambda cast: (
         {"username": "nora", "email": "nora@example.org"}
         | dict.fromkeys(("password1", "password2"), "seven-lamps-at-sea")
@@ -557,7 +557,7 @@ FORMS: dict[str, Callable[[ServiceCast], Fields]] = {
     "password-reset": lambda cast: {"email": "sam@example.org"},
     "password-reset-confirm": lambda cast: dict.fromkeys(("new_password1", "new_password2"), "lamp-lamp-7"),
     "account": lambda cast: {"change": "person", "first_name": "Other"},
-    "account-token-new": lambda cast: {"name": "laptop", "scope": "read", "days": "30"},
+    "account-token-new": lambda cast: {"name": "laptop", "scope": "read", "days": "30", "password": PASSWORD},
     "people": lambda cast: {"change": "organiser", "person": cast["sam"].pk},
     "invitation-new": lambda cast: (
         {"place": "team", "subject": cast.kelpie.pk} | {"role": "member", "days": "7"}
@@ -565,7 +565,7 @@ FORMS: dict[str, Callable[[ServiceCast], Fields]] = {
     "board-people": lambda cast: {"username": "sam", "role": "viewer"},
     "team-new": lambda cast: {"name": "Narwhal"},
     "team-members": lambda cast: {"username": "mia", "role": "member"},
-    "token-new": lambda cast: {"name": "laptop", "scope": "submit", "days": "30"},
+    "token-new": lambda cast: {"name": "laptop", "scope": "submit", "days": "30", "password": PASSWORD},
     "project-new": lambda cast: {"title": "New one", "kind": "relations", "k": "2", "policy": "majority"},
     "project": lambda cast: {"action": "close"},
     "project-import": lambda cast: {"what": "items", "upload": file(sentences())},

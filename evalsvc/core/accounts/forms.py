@@ -36,19 +36,43 @@ def visible(text: str) -> None:
         raise forms.ValidationError(f"{error.detail} {error.hint}") from error
 
 
-class TokenForm(PageForm):
+class ConfirmedForm(PageForm):
+    """Form that takes the current password, unless the account has none."""
+
+    password = forms.CharField(
+        strip=False, label="Password", widget=forms.PasswordInput(attrs={"autocomplete": "current-password"})
+    )
+
+    def __init__(self, *args: Any, user: User, request: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.user, self.request = user, request
+        if not user.has_usable_password():
+            del self.fields["password"]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        password = cleaned.pop("password", "")
+        if password:
+            _check_password(self, self.user, password, field="password")
+        return cleaned
+
+
+class TokenForm(ConfirmedForm):
     name = forms.CharField(max_length=80)
     scope = forms.ChoiceField(choices=SCOPES, initial=ApiToken.Scope.SUBMIT)
-    days = forms.TypedChoiceField(choices=TOKEN_DAYS, coerce=int, initial=90)
+    days = forms.TypedChoiceField(choices=TOKEN_DAYS, coerce=int, initial=90, label="Expires")
+    field_order = ("name", "scope", "team", "days", "password")
 
 
 class OwnTokenForm(TokenForm):
     """Token for one of the user's teams, or for none."""
 
-    team = forms.ModelChoiceField(Team.objects.none(), required=False, to_field_name="slug")
+    team = forms.ModelChoiceField(
+        Team.objects.none(), required=False, to_field_name="slug", empty_label="none"
+    )
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, user=user, **kwargs)
         teams = Team.objects.filter(members__user=user).order_by("name")
         self.fields["team"].queryset = teams  # type: ignore[attr-defined]
 
@@ -166,26 +190,6 @@ class PersonForm(PageForm):
         email_changed = cleaned.get("email", self.user.email) != self.user.email
         if email_changed and "password" in self.fields:
             _check_password(self, self.user, cleaned.get("password", ""), field="password")
-        return cleaned
-
-
-class SessionsForm(PageForm):
-    """The password, to log out elsewhere."""
-
-    password = forms.CharField(
-        strip=False, label="Password", widget=forms.PasswordInput(attrs={"autocomplete": "current-password"})
-    )
-
-    def __init__(self, *args: Any, user: User, request: Any, **kwargs: Any) -> None:
-        super().__init__(*args, auto_id="id_sessions_%s", **kwargs)
-        self.user, self.request = user, request
-        if not user.has_usable_password():
-            del self.fields["password"]
-
-    def clean(self) -> dict[str, Any]:
-        cleaned = super().clean() or self.cleaned_data
-        if cleaned.get("password"):
-            _check_password(self, self.user, cleaned["password"], field="password")
         return cleaned
 
 

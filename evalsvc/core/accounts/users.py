@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import Now
 from django.http import Http404, HttpRequest
 from django.urls import reverse
+from django.utils.html import format_html
 
 from evalsvc.core.accounts import invitations, security_log, sessions
 from evalsvc.core.accounts.invitations import InvitationTarget
 from evalsvc.core.accounts.models import NAME_TAKEN, Identity, Invitation, User
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
+from evalsvc.core.web.formatting import counted
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser
@@ -146,6 +148,21 @@ def set_active(user: User, *, active: bool, by: User) -> None:
             user.tokens.filter(revoked_at=None).update(revoked_at=Now())
             Invitation.objects.filter(by=user, used_at=None, revoked_at=None).update(revoked_at=Now())
     security_log.write("account_activated" if active else "account_deactivated", account=user, by=by)
+
+
+# ---- other ways in ----------------------------------------------------------------------------
+def password_changed(sessions_ended: str, user: User) -> str:
+    """Return the message for a new password, with what opens the account beside it."""
+    n_tokens = user.tokens.filter(Q(expires_at=None) | Q(expires_at__gt=Now()), revoked_at=None).count()
+    n_identities = user.identities.count()
+    counts = [counted(n_tokens, "token")] * bool(n_tokens)
+    counts += [counted(n_identities, "identity", "identities")] * bool(n_identities)
+    message = f"Password changed. {sessions_ended}"
+    if not counts:
+        return message
+    rest = f"{message} {' and '.join(counts)} {'stays' if n_tokens + n_identities == 1 else 'stay'} valid:"
+    place = f"{reverse('account')}#{'tokens' if n_tokens else 'sso'}"
+    return format_html('{} <a href="{}">end what is not yours</a>.', rest, place)
 
 
 # ---- single sign-on -----------------------------------------------------------------------------

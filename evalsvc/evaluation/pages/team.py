@@ -112,7 +112,7 @@ def _people(request: HttpRequest, team: Team, *, inside: bool) -> dict[str, Any]
     owner = teams.is_owner(team, user)
     if not inside:
         return {"members": members, "owner": False}
-    forms = {"token_form": TokenForm(), "member_form": MemberForm()}
+    forms = {"token_form": TokenForm(user=user, request=request), "member_form": MemberForm()}
     tokens = token_rows(
         team.tokens.filter(revoked_at=None),
         revocable=lambda token: owner or token.user_id == user.pk,

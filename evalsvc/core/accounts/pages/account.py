@@ -21,18 +21,17 @@ from django.views.decorators.http import require_POST, require_safe
 from evalsvc.core.accounts import login_throttle, sessions, teams, tokens, users
 from evalsvc.core.accounts.forms import (
     SCOPES,
+    ConfirmedForm,
     OwnTokenForm,
     PasswordForm,
     PersonForm,
-    SessionsForm,
     TokenForm,
 )
-from evalsvc.core.accounts.models import ApiToken, Identity, User
+from evalsvc.core.accounts.models import ApiToken, Identity, Team, User
 from evalsvc.core.accounts.pages.invitations import invitation_panel
 from evalsvc.core.accounts.pages.teams import own_team
 from evalsvc.core.accounts.users import person
 from evalsvc.core.web.formatting import counted
-from evalsvc.core.web.request_validation import validated_form
 from evalsvc.core.web.views import (
     forget_secret,
     page,
@@ -52,7 +51,9 @@ def account(request: HttpRequest) -> HttpResponse:
     request.session.pop(sessions.CONNECTING, None)  # whoever comes back has cancelled
     profile = PersonForm(request.POST if change == "person" else None, user=user, request=request)
     password = PasswordForm(user, request.POST if change == "password" else None, request=request)
-    elsewhere = SessionsForm(request.POST if change == "sessions" else None, user=user, request=request)
+    whose: Any = {"user": user, "request": request}
+    posted = request.POST if change == "sessions" else None
+    elsewhere = ConfirmedForm(posted, auto_id="id_sessions_%s", **whose)
     if change == "sessions" and elsewhere.is_valid():
         n = sessions.end_all(user, by=user, keep=request.session.session_key)
         messages.info(request, f"{counted(n, 'other session')} ended. Tokens stay valid.")
@@ -65,7 +66,7 @@ def account(request: HttpRequest) -> HttpResponse:
     if change == "password" and user.has_usable_password() and password.is_valid():
         with login_throttle.place(request):
             update_session_auth_hash(request, password.save())
-        messages.info(request, "Password changed. Your other sessions are logged out; tokens stay valid.")
+        messages.info(request, users.password_changed("Your other sessions are logged out.", user))
         return redirect("account")
     context = {
         "profile": profile,
@@ -75,7 +76,8 @@ def account(request: HttpRequest) -> HttpResponse:
         "tokens": token_rows(
             user.tokens.filter(revoked_at=None), revocable=lambda token: True, route="account-token-revoke"
         ),
-        "token_form": OwnTokenForm(user=user),
+        "token_form": OwnTokenForm(**whose),
+        "connecting": ConfirmedForm(auto_id="id_connect_%s", **whose),
         "new_token": reverse("account-token-new"),
         "identities": user.identities.order_by("pk"),
         "may_disconnect": users.may_disconnect(user),
@@ -144,23 +146,28 @@ def token_rows(
 
 
 @takes()
+@sensitive_post_parameters("password")
 @login_required
 @require_POST
 def new_own_token(request: HttpRequest) -> HttpResponse:
-    user = person(request)
-    return _issue(request, **validated_form(OwnTokenForm(request.POST, user=user)))
+    return _issue(request, OwnTokenForm(request.POST, user=person(request), request=request))
 
 
 @takes()
+@sensitive_post_parameters("password")
 @login_required
 @require_POST
 def new_team_token(request: HttpRequest, slug: str) -> HttpResponse:
     team = own_team(person(request), slug)
-    return _issue(request, team=team, **validated_form(TokenForm(request.POST)))
+    return _issue(request, TokenForm(request.POST, user=person(request), request=request), team)
 
 
-def _issue(request: HttpRequest, *, days: int, **values: Any) -> HttpResponse:
-    token, secret = tokens.issue(person(request), days=days or None, **values)
+def _issue(request: HttpRequest, form: TokenForm, team: Team | None = None) -> HttpResponse:
+    """Create the token, or show the form with its errors."""
+    if not form.is_valid():
+        return render(request, "accounts/new_token.html", {"form": form, "team": team}, status=400)
+    values = {"team": team, **form.cleaned_data}
+    token, secret = tokens.issue(person(request), **values | {"days": values["days"] or None})
     return redirect_with_secret(reverse("token", args=[token.pk]), secret)
 
 

@@ -150,7 +150,7 @@ class ResetConfirm(views.PasswordResetConfirmView):
 
     def form_valid(self, form: Any) -> HttpResponse:
         with login_throttle.place(self.request):
-            messages.info(self.request, "Password changed. Other sessions are logged out.")
+            messages.info(self.request, users.password_changed("Other sessions are logged out.", form.user))
             return super().form_valid(form)
 
 

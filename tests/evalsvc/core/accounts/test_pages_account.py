@@ -20,7 +20,7 @@ from django.urls import reverse
 
 from evalsvc.core.accounts import invitations, outgoing_mail, teams, tokens, users
 from evalsvc.core.accounts.forms import NewPasswordForm, PasswordForm, SignUpForm
-from evalsvc.core.accounts.models import ApiToken, Team, User
+from evalsvc.core.accounts.models import ApiToken, Identity, Team, User
 from evalsvc.core.accounts.passwords import SERVICE_WORDS
 from tests.places.workers import ROOT
 
@@ -539,7 +539,7 @@ def test_attempts_at_the_current_password_are_limited_as_at_login(
 def test_a_user_creates_tokens_for_their_own_teams_or_for_none(client: Client, kim: User, team: Team) -> None:
     teams.create_team(name="Lugworm", by=User.objects.create_user("lars"))
     client.force_login(kim)
-    form = {"name": "laptop", "scope": "read", "days": "30"}
+    form = {"name": "laptop", "scope": "read", "days": "30", "password": OLD}
     address = reverse("account-token-new")
     assert [client.post(address, form | {"team": slug}).status_code for slug in ("", "kelpie")] == [302, 302]
     assert client.post(address, form | {"team": "lugworm"}).status_code == 400
@@ -549,6 +549,61 @@ def test_a_user_creates_tokens_for_their_own_teams_or_for_none(client: Client, k
     token = ApiToken.objects.get(team=None)
     client.post(reverse("account-token-revoke", args=[token.pk]))
     assert token.prefix not in shown(client, "account")
+
+
+@pytest.mark.parametrize("name", ["account-token-new", "token-new"])
+def test_a_token_needs_the_password_of_an_account_that_has_one(
+    client: Client, kim: User, team: Team, settings: Any, name: str
+) -> None:
+    """A session that somebody else has would outlive itself, and a new password, by a token."""
+    settings.PASSWORD_TRIES = 2
+    client.force_login(kim)
+    of_team = name == "token-new"
+    address = reverse(name, args=["kelpie"] if of_team else [])
+    page = client.get(reverse("team", args=["kelpie"]) if of_team else reverse("account")).content.decode()
+    asking = re.findall(rf'<form[^>]*action="{address}".*?</form>', page, re.DOTALL)[0]
+    assert 'name="password"' in asking
+    form = {"name": "laptop", "scope": "read", "days": "30"}
+    for sent in (form, form | {"password": "wrong"}):
+        response = client.post(address, sent)
+        assert (response.status_code, list(response.context["form"].errors)) == (400, ["password"])
+        assert 'value="laptop"' in response.content.decode()
+    assert not ApiToken.objects.exists()
+    assert client.post(address, form | {"password": OLD}).status_code == 302
+    assert [client.post(address, form | {"password": "wrong"}).status_code for _ in range(3)] == [
+        400,
+        400,
+        429,
+    ]
+    kim.set_unusable_password()
+    kim.save()
+    client.force_login(kim)
+    assert client.post(address, form).status_code == 302
+    assert ApiToken.objects.count() == 2
+
+
+def test_a_new_password_comes_with_what_still_opens_the_account(client: Client, kim: User) -> None:
+    form = {"new_password1": OLD, "new_password2": OLD, "old_password": OLD, "change": "password"}
+
+    def change() -> str:
+        client.force_login(User.objects.get())
+        page = client.post(reverse("account"), form, follow=True).content.decode()
+        return re.sub("<[^>]*>", "", re.findall(r'<p class="note[^>]*>(.*?)</p>', page)[0])
+
+    assert change() == "Password changed. Your other sessions are logged out."
+    tokens.issue(kim, name="cluster")
+    tokens.revoke(tokens.issue(kim, name="ended")[0], by=kim)
+    Identity.objects.create(user=kim, issuer="https://id.example.org", subject="u1")
+    remains = "1 token and 1 identity stay valid: end what is not yours."
+    assert change() == f"Password changed. Your other sessions are logged out. {remains}"
+    visitor = Client()
+    link = visitor.get(reset_link(visitor), follow=True).redirect_chain[0][0]
+    page = visitor.post(link, {"new_password1": NEW, "new_password2": NEW}, follow=True).content.decode()
+    assert f'<a href="{reverse("account")}#tokens">end what is not yours</a>' in page
+    ApiToken.objects.all().delete()
+    client.force_login(User.objects.get())
+    page = client.post(reverse("account"), form | {"old_password": NEW}, follow=True).content.decode()
+    assert f'1 identity stays valid: <a href="{reverse("account")}#sso">' in page
 
 
 def test_an_owner_revokes_the_tokens_of_others_in_the_team(client: Client, kim: User, team: Team) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,17 +18,20 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from django.conf import settings as project
 from django.contrib.sessions.backends.base import UpdateError
 from django.contrib.sessions.backends.db import SessionStore
+from django.core import mail
 from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import NoReverseMatch, reverse
 
 import evalsvc.urls  # noqa: F401 - read once, as it is where single sign-on is off, before a test switches it on
-from evalsvc.core.accounts import invitations, login_throttle, single_sign_on, teams
+from evalsvc.core.accounts import invitations, login_throttle, outgoing_mail, single_sign_on, teams
 from evalsvc.core.accounts.models import Identity, User
 from evalsvc.core.web import places
 from tests.evalsvc.core.accounts.provider import CLIENT, ISSUER, FakeProvider, running
 from tests.places.configuration import settings_with
+
+PASSWORD = "harbour-lamp-7"
 
 
 @pytest.fixture
@@ -319,10 +323,10 @@ def test_a_subject_that_cannot_be_stored_is_rejected(
 
 
 def test_an_account_is_connected_only_at_the_users_request(client: Client, provider: FakeProvider) -> None:
-    kim = User.objects.create_user("kim", password="x")
+    kim = User.objects.create_user("kim", password=PASSWORD)
     client.force_login(kim)
     assert client.get(reverse("account-connect")).status_code == 405
-    client.post(reverse("account-connect"))
+    client.post(reverse("account-connect"), {"password": PASSWORD})
     sign_on(client, provider)
     assert Identity.objects.get().user == kim
     fresh = Client()
@@ -330,12 +334,71 @@ def test_an_account_is_connected_only_at_the_users_request(client: Client, provi
     assert logged_in_as(fresh) == "kim"
 
 
+@pytest.mark.parametrize("sent", [{}, {"password": "wrong"}])
+def test_an_identity_is_connected_with_the_password_alone(
+    client: Client, provider: FakeProvider, sent: dict[str, str]
+) -> None:
+    """A session that somebody else has would outlive itself, and a new password, by an identity."""
+    kim = User.objects.create_user("kim", password=PASSWORD)
+    client.force_login(kim)
+    page = client.get(reverse("account")).content.decode()
+    asking = re.findall(rf'<form[^>]*action="{reverse("account-connect")}".*?</form>', page, re.DOTALL)[0]
+    assert 'name="password"' in asking
+    response = client.post(reverse("account-connect"), sent)
+    assert (response.status_code, list(response.context["form"].errors)) == (400, ["password"])
+    assert reverse("single-sign-on") not in response.content.decode()
+    sign_on(client, provider)
+    assert Identity.objects.get().user != kim
+
+
+def test_an_account_without_a_password_connects_a_second_identity(
+    client: Client, provider: FakeProvider
+) -> None:
+    sign_on(client, provider)
+    provider.claims = {"sub": "u2"}
+    assert reverse("single-sign-on") in client.post(reverse("account-connect")).content.decode()
+    sign_on(client, provider)
+    assert User.objects.get().identities.count() == 2
+
+
+@pytest.mark.parametrize("name", ["kim", "pay-now.at.evil.example"])
+def test_the_owner_is_mailed_about_a_new_identity(
+    client: Client,
+    provider: FakeProvider,
+    django_capture_on_commit_callbacks: Any,
+    settings: Any,
+    name: str,
+) -> None:
+    settings.CSRF_TRUSTED_ORIGINS = ["https://evs.test"]
+    kim = User.objects.create_user(name, password=PASSWORD, email="kim@example.org")
+    client.force_login(kim)
+    for n in range(5):
+        provider.claims["sub"] = f"u{n}"
+        client.post(reverse("account-connect"), {"password": PASSWORD})
+        with django_capture_on_commit_callbacks(execute=True):
+            sign_on(client, provider)
+    assert kim.identities.count() == 5
+    assert len(mail.outbox) == login_throttle.MAILS_PER_ADDRESS
+    message = mail.outbox[0]
+    assert (message.to, message.subject) == (["kim@example.org"], "New way to log in to evs.test")
+    text = str(message.body)
+    assert "https://evs.test/account/#sso" in text
+    assert ("the account kim" in text, "your account" in text) == (name == "kim", name != "kim")
+    settings.EMAIL_BACKEND = outgoing_mail.CONSOLE_BACKEND
+    Identity.objects.all().delete()
+    login_throttle.PasswordTry.objects.all().delete()
+    client.post(reverse("account-connect"), {"password": PASSWORD})
+    with django_capture_on_commit_callbacks(execute=True):
+        sign_on(client, provider)
+    assert len(mail.outbox) == login_throttle.MAILS_PER_ADDRESS
+
+
 def test_a_connection_that_was_left_takes_no_later_identity(
     client: Client, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kim = User.objects.create_user("kim", password="x")
+    kim = User.objects.create_user("kim", password=PASSWORD)
     client.force_login(kim)
-    client.post(reverse("account-connect"))
+    client.post(reverse("account-connect"), {"password": PASSWORD})
     monkeypatch.setattr(single_sign_on, "BEGUN_SECONDS", 0)
     sign_on(client, provider)
     assert Identity.objects.get().user != kim
@@ -343,8 +406,8 @@ def test_a_connection_that_was_left_takes_no_later_identity(
 
 def test_an_identity_of_another_account_cannot_be_connected(client: Client, provider: FakeProvider) -> None:
     Identity.objects.create(user=User.objects.create_user("nora"), issuer=ISSUER, subject="u1")
-    client.force_login(User.objects.create_user("kim", password="x"))
-    client.post(reverse("account-connect"))
+    client.force_login(User.objects.create_user("kim", password=PASSWORD))
+    client.post(reverse("account-connect"), {"password": PASSWORD})
     assert sign_on(client, provider).status_code == 409
     assert logged_in_as(client) == "kim"
 

@@ -15,12 +15,13 @@ from evalsvc.core.accounts.models import ApiToken, Team, User
 from evalsvc.core.accounts.tokens import digest, issue
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.models import Benchmark, Setting
+from tests.cast.basics import PASSWORD
 from tests.cast.benchmarks import LABELS, BenchmarkCast
 from tests.evalsvc.evaluation.test_leaderboard import answers, scored
 from tests.workers.handlers.test_score import LABEL_LINES
 from workers.runner import run_next
 
-TOKEN = {"name": "cluster", "scope": "submit", "days": "30"}
+TOKEN = {"name": "cluster", "scope": "submit", "days": "30", "password": PASSWORD}
 
 
 def test_a_team_has_the_quotas_of_the_benchmarks_that_it_takes_part_in(

@@ -49,7 +49,7 @@ class TestSetQuerySet(models.QuerySet["TestSet"]):
     def visible_to(self, user: User) -> TestSetQuerySet:
         """Return the sets listed for a person.
 
-        Their gold needs `readable_by`, settings `usable_by`.
+        Their gold needs `readable_by`, their digest `known_to`, settings `usable_by`.
         """
         if user.is_superuser:
             return self
@@ -63,11 +63,25 @@ class TestSetQuerySet(models.QuerySet["TestSet"]):
 
         Scores reveal gold, so that takes the right to read it, or a release by somebody who has it.
         """
+        return self.frozen() if user.is_superuser else self.frozen().filter(_used_by(user))
+
+    def known_to(self, user: User) -> TestSetQuerySet:
+        """Return the sets whose gold a person may learn.
+
+        They read its lines, score against it, or may download it as published. Nobody else reads a digest:
+        that of a small set, or of one that adds few lines to known ones, tells every label.
+        """
         if user.is_superuser:
-            return self.frozen()
-        curated = self.filter(project__members__user=user, project__members__role="curator")
-        readable = Q(pk__in=curated.values("pk")) | Q(project=None, by=user)
-        return self.frozen().filter(readable | Q(pk__in=_released_to(user)))
+            return self
+        published = TestSet.objects.filter(publication__with_gold=True, publication__withdrawn_at=None)
+        for_user = ~Q(publication__access="named") | Q(publication__readers__user=user)
+        return self.filter(_used_by(user) | Q(pk__in=published.filter(for_user).values("pk")))
+
+
+def _used_by(user: User) -> Q:
+    """Return the condition of sets that a person may read, or score against by a release."""
+    curated = TestSet.objects.filter(project__members__user=user, project__members__role="curator")
+    return Q(pk__in=curated.values("pk")) | Q(project=None, by=user) | Q(pk__in=_released_to(user))
 
 
 def _released_to(user: User) -> models.QuerySet[Any]:
@@ -134,6 +148,10 @@ class TestSet(models.Model):
         if self.project is None:
             return self.by_id == user.pk
         return self.project.members.filter(user=user, role="curator").exists()
+
+    def known_to(self, user: User) -> bool:
+        """True for people who may learn the gold, and read its digest."""
+        return TestSet.objects.filter(pk=self.pk).known_to(user).exists()
 
     def require_reader(self, user: User) -> None:
         """Require a frozen set and a person who may read it."""

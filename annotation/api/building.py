@@ -15,7 +15,7 @@ from rest_framework.views import APIView
 from annotation import roles
 from annotation.api.lookups import visible_test_set
 from annotation.api.projects import BatchSerializer
-from annotation.api.testsets import TestSetSerializer
+from annotation.api.testsets import TestSetSerializer, body_of
 from annotation.imports import batches, undoing
 from annotation.models import Batch
 from annotation.splits import building
@@ -32,7 +32,7 @@ class RetryTestSet(APIView):
     def post(self, request: Request, slug: str) -> Response:
         """Restart the failed job of a test set. For its curators or importer."""
         building.retry(visible_test_set(request, slug), by=person(request))
-        return Response(TestSetSerializer(visible_test_set(request, slug)).data)
+        return Response(body_of(request, visible_test_set(request, slug)))
 
 
 class CancelTestSet(APIView):
@@ -40,7 +40,7 @@ class CancelTestSet(APIView):
     def post(self, request: Request, slug: str) -> Response:
         """Cancel the making of a test set. For its curators or importer."""
         building.cancel(visible_test_set(request, slug), by=person(request))
-        return Response(TestSetSerializer(visible_test_set(request, slug)).data)
+        return Response(body_of(request, visible_test_set(request, slug)))
 
 
 def visible_import(request: Request, pk: int) -> Batch:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 from django.db.models import QuerySet
@@ -64,6 +65,7 @@ class TestSetSerializer(serializers.ModelSerializer[TestSet]):
     state = serializers.CharField(read_only=True, help_text="building, frozen or failed")
     project = serializers.CharField(source="project.slug", read_only=True, default=None, allow_null=True)
     source_twin = serializers.SerializerMethodField()
+    sha256 = serializers.SerializerMethodField()
     statistics = serializers.DictField(
         child=serializers.JSONField(),
         allow_null=True,
@@ -84,6 +86,22 @@ class TestSetSerializer(serializers.ModelSerializer[TestSet]):
         source_set = getattr(test_set, "source_twin", None)
         return source_set.slug if source_set else None
 
+    def get_sha256(self, test_set: TestSet) -> str | None:
+        """Return the digest of the gold lines; null unless you may learn this gold."""
+        return test_set.sha256 if test_set.pk in self._known else None
+
+    @cached_property
+    def _known(self) -> set[int]:
+        """Keys of the sets of this reply whose gold the person may learn."""
+        listed = getattr(self.parent, "instance", None) or [self.instance]
+        known = TestSet.objects.filter(pk__in=[each.pk for each in listed])
+        return set(known.known_to(person(self.context["request"])).values_list("pk", flat=True))
+
+
+def body_of(request: Request, test_set: TestSet) -> Any:
+    """Return what a person may read of a test set."""
+    return TestSetSerializer(test_set, context={"request": request}).data
+
 
 class Freeze(APIView):
     @extend_schema(
@@ -95,7 +113,7 @@ class Freeze(APIView):
         """Freeze decided items into an immutable test set, by a job."""
         project, by = curated(request, slug)
         test_set = builder.freeze(project, by=by, **validated(request, NewFreezeSerializer))
-        return Response(TestSetSerializer(test_set).data, status=202)
+        return Response(body_of(request, test_set), status=202)
 
 
 class TestSets(generics.ListAPIView[TestSet]):
@@ -145,7 +163,7 @@ class OneTestSet(APIView):
     @extend_schema(operation_id="test_set", responses={200: TestSetSerializer} | problems(401, 404))
     def get(self, request: Request, slug: str) -> Response:
         """Get a test set: its origin, labels, statistics and digest."""
-        return Response(TestSetSerializer(visible_test_set(request, slug)).data)
+        return Response(body_of(request, visible_test_set(request, slug)))
 
 
 class ReleaseSerializer(serializers.Serializer[Any]):

@@ -143,8 +143,13 @@ def visible(request: HttpRequest) -> TestSetQuerySet:
 
 @page()
 def index(request: HttpRequest) -> HttpResponse:
-    sets = visible(request).order_by("-pk")[:MAX_LISTED]
-    context = {"sets": sets, "organises": may_organise(person(request))}
+    user, sets = person(request), list(visible(request).order_by("-pk")[:MAX_LISTED])
+    known = TestSet.objects.filter(pk__in=[each.pk for each in sets]).known_to(user)
+    context = {
+        "sets": sets,
+        "known": set(known.values_list("pk", flat=True)),
+        "organises": may_organise(user),
+    }
     return render(request, "annotation/test_sets.html", context)
 
 
@@ -162,9 +167,10 @@ def test_set(request: HttpRequest, slug: str) -> HttpResponse:
     if htmx and test_set.state == TestSet.State.BUILDING:
         context = {"set": test_set, "may_read": test_set.readable_by(user), **_job(test_set)}
         return render(request, "annotation/_freeze_state.html", context)
-    project = test_set.project
+    project, is_known = test_set.project, test_set.known_to(user)
     context = {
-        "content": Composition(test_set),
+        "content": Composition(test_set, with_gold=is_known),
+        "is_known": is_known,
         "set": test_set,
         "heading": f"{test_set}, source labels" if test_set.origin == Origin.SOURCE else str(test_set),
         "may_read": test_set.readable_by(user),
@@ -176,7 +182,7 @@ def test_set(request: HttpRequest, slug: str) -> HttpResponse:
     }
     if test_set.state == TestSet.State.FROZEN:
         content = context["content"]
-        context |= figures(content, route="test-set-chart") | _release_context(test_set)
+        context |= figures(content, route="test-set-chart") | _release_context(test_set, with_gold=is_known)
         if context["may_read"]:
             context["earlier"] = next(iter(earlier_sets(test_set, user)), None)
         if context["may_read"] and content.described:
@@ -192,15 +198,15 @@ def test_set(request: HttpRequest, slug: str) -> HttpResponse:
     return response
 
 
-def _release_context(test_set: TestSet) -> dict[str, Any]:
+def _release_context(test_set: TestSet, *, with_gold: bool) -> dict[str, Any]:
     card = cards.card_of(test_set)
     return {
         "beside": test_set.companions.select_related("data"),
         "publication": Publication.objects.filter(test_set=test_set).first(),
         "card": card,
         "words": to_html(card.words),
-        "cite": citation_text(test_set),
-        "manifest_sha256": manifest_sha256(test_set),
+        "cite": citation_text(test_set, with_gold=with_gold),
+        "manifest_sha256": manifest_sha256(test_set) if with_gold else "",
     }
 
 

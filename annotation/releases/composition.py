@@ -101,7 +101,10 @@ def _ends(estimate: Mapping[str, Any]) -> str:
 
 
 class Composition:
-    """Contents of a test set as its page shows them."""
+    """Contents of a test set as its page shows them.
+
+    `with_gold` is true for people who may learn the gold, and for releases that contain it.
+    """
 
     def __init__(self, test_set: TestSet, *, with_gold: bool = True, in_release: bool = False) -> None:
         self.set, self.manifest = test_set, test_set.manifest
@@ -276,13 +279,15 @@ class Composition:
         if self.annotated and (policy := manifest.get("policy")):
             answers = self._answers_each("answer", "answers")
             facts.append(("Rule", f"{RULE_TITLES.get(policy, policy)}; {answers} per {self.noun}"))
-        if self.with_gold and self.annotated and (counts := manifest.get("counts")):
+        with_counts = self.with_gold or not self.in_release
+        if with_counts and self.annotated and (counts := manifest.get("counts")):
             decided = f"{counts['settled']:,} by majority, {counts['adjudicated']:,} by an adjudicator"
             facts.append(("Outcomes", decided))
         if steps := manifest.get("ontology"):
             facts.append(("Ontology", f"{counted(len(steps), 'step')} of merging, deleting or renaming"))
         if split := manifest.get("split"):
-            hides_seed = self.in_release and split["stratified"]
+            # with it, the parts of lines check guesses of their labels
+            hides_seed = split["stratified"] and (self.in_release or not self.with_gold)
             seed = "" if hides_seed else f", seed {split['seed']}"
             facts.append(("Part", f"{split['part']} of {split['of']}{seed}"))
         if mapped := manifest.get("mapped"):
@@ -294,7 +299,7 @@ class Composition:
                 )
             )
         if file := manifest.get("file"):
-            has_more = self.in_release and (split or not self.with_gold)  # than what leaves
+            has_more = not self.with_gold or (self.in_release and split)  # than what is shown
             digest = "" if has_more else f", SHA-256 {file['sha256'][:12]}"
             facts.append(("Source file", f"{file['name']}{digest}"))
         if reading := self._reading:

@@ -24,6 +24,7 @@ from annotation.models import (
     Vote,
 )
 from annotation.page_urls import page_patterns as annotation_pages
+from annotation.releases.folder import manifest_sha256
 from annotation.testset import TestSet
 from annotation.urls import api_patterns as annotation_api
 from evalsvc.core.accounts import teams
@@ -203,6 +204,16 @@ def test_no_reply_holds_the_digest_of_hidden_gold(crawler: Crawler, who: str) ->
     assert {
         where for where, reply in replies.items() if any(part in reply.content for part in shown)
     } == set()
+
+
+@pytest.mark.parametrize("who", SEES)
+def test_only_people_who_may_learn_a_gold_read_its_digest(crawler: Crawler, who: str) -> None:
+    """Viewers, adjudicators, and readers of a release without gold do not."""
+    sets = TestSet.objects.filter(project=crawler.requester.cast.harbour)
+    digests = {each.sha256[:12] for each in sets} | {manifest_sha256(each)[:12] for each in sets}
+    replies = crawler.crawl(who)
+    read = {digest for digest in digests for reply in replies.values() if digest in reply.content}
+    assert (len(digests), bool(read)) == (4, who == "cura")
 
 
 REMOVED = ("memb", "view", "anno", "adju", "cura", "orga")

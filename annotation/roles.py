@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from django.http import Http404
 
 from annotation.models import Annotator, Member, Project
+from annotation.testset import TestSet
 from evalsvc.core import database
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
@@ -95,12 +96,32 @@ def require_label_counts(project: Project, user: User) -> str:
     """Return the role of a person who may read counts of labels."""
     role = require(project, user, *MAY_OVERSEE)
     if not reads_label_counts(project, role):
-        raise Conflict(
-            "project_not_closed",
-            f"Until {project} is closed, only curators see agreement and counts of labels.",
-            hint="You will see them once a curator has closed it.",
-        )
+        raise _not_closed(project, "agreement and counts of labels")
     return role
+
+
+def _not_closed(project: Project | None, figures: str) -> Conflict:
+    return Conflict(
+        "project_not_closed",
+        f"Until {project} is closed, only curators see {figures}.",
+        hint="You will see them once a curator has closed it.",
+    )
+
+
+def shows_outcomes(test_set: TestSet, *, with_gold: bool) -> bool:
+    """True if figures of a frozen set may be shown, with or without its gold.
+
+    Until its project is closed, only beside the gold: they count labels and outcomes, and the difference of
+    two sets counts those of single sentences.
+    """
+    project = test_set.project
+    return with_gold or project is None or reads_label_counts(project, VIEWER)
+
+
+def require_outcomes(test_set: TestSet, user: User) -> None:
+    """Require a person who may read figures of a frozen set."""
+    if not shows_outcomes(test_set, with_gold=test_set.known_to(user)):
+        raise _not_closed(test_set.project, "figures of its test sets")
 
 
 def require_to_change(project: Project, user: User, *roles: str) -> str:

@@ -11,6 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from annotation import roles
 from annotation.api.lookups import readable_test_set, visible_test_set
 from annotation.splits import companions, making, mapping
 from annotation.splits.splitting import Unit as SplitUnit
@@ -114,7 +115,7 @@ class CompanionSerializer(serializers.Serializer[Companion]):
 
     @extend_schema_field(SharedThingsSerializer(many=True, allow_null=True))
     def get_shared(self, companion: Companion) -> Any:
-        """Return what both share; null while it is counted, empty while a phase hides lines of the data."""
+        """Return what both share; null while it is counted, empty while figures of the data are hidden."""
         if companion.data_id in self.context["held_back"]:
             return []
         rows = companions.shared_rows(companion)
@@ -125,7 +126,7 @@ class CompanionsSerializer(serializers.Serializer[Any]):
     companions = CompanionSerializer(many=True)
     sets = serializers.ListField(
         child=serializers.DictField(),
-        help_text="A row per set: part, set, slug and its statistics, unless a phase hides lines of it.",
+        help_text="A row per set: part, set, slug and its statistics, unless its figures are hidden.",
     )
 
 
@@ -139,12 +140,13 @@ class PutBesideSerializer(serializers.Serializer[Any]):
 class Companions(APIView):
     @extend_schema(
         operation_id="test_set_companions",
-        responses={200: CompanionsSerializer} | problems(401, 403, 404),
+        responses={200: CompanionsSerializer} | problems(401, 403, 404, 409),
     )
     def get(self, request: Request, slug: str) -> Response:
         """Get the training and validation data beside a set, with statistics of all of them."""
-        test_set = visible_test_set(request, slug)
-        held_back = companions.held_back(test_set, person(request))
+        test_set, user = visible_test_set(request, slug), person(request)
+        roles.require_outcomes(test_set, user)
+        held_back = companions.held_back(test_set, user)
         rows = list(records(companions.sets_table(test_set, without=held_back)))
         shown = {"companions": test_set.companions.select_related("data"), "sets": rows}
         return Response(CompanionsSerializer(shown, context={"held_back": held_back}).data)

@@ -8,14 +8,14 @@ from typing import Any
 from django.db.models import QuerySet
 from django.http import StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import generics, serializers
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation import conversion
+from annotation import conversion, roles
 from annotation.api.lookups import curated, readable_test_set, visible_test_set
 from annotation.api.projects import (
     FORMAT_HELP,
@@ -65,13 +65,9 @@ class TestSetSerializer(serializers.ModelSerializer[TestSet]):
     state = serializers.CharField(read_only=True, help_text="building, frozen or failed")
     project = serializers.CharField(source="project.slug", read_only=True, default=None, allow_null=True)
     source_twin = serializers.SerializerMethodField()
+    statistics = serializers.SerializerMethodField()
     sha256 = serializers.SerializerMethodField()
-    statistics = serializers.DictField(
-        child=serializers.JSONField(),
-        allow_null=True,
-        read_only=True,
-        help_text="null until the job has computed them.",
-    )
+    reason = serializers.SerializerMethodField()
 
     class Meta:
         model = TestSet
@@ -86,9 +82,21 @@ class TestSetSerializer(serializers.ModelSerializer[TestSet]):
         source_set = getattr(test_set, "source_twin", None)
         return source_set.slug if source_set else None
 
+    @extend_schema_field({"type": "object", "additionalProperties": {}, "nullable": True})
+    def get_statistics(self, test_set: TestSet) -> dict[str, Any] | None:
+        """Return the figures; null until they are computed, and you may read them."""
+        return test_set.statistics if self._shows_outcomes(test_set) else None
+
     def get_sha256(self, test_set: TestSet) -> str | None:
         """Return the digest of the gold lines; null unless you may learn this gold."""
         return test_set.sha256 if test_set.pk in self._known else None
+
+    def get_reason(self, test_set: TestSet) -> str:
+        """Return why it failed, to those who may read its figures."""
+        return test_set.reason if self._shows_outcomes(test_set) else ""
+
+    def _shows_outcomes(self, test_set: TestSet) -> bool:
+        return roles.shows_outcomes(test_set, with_gold=test_set.pk in self._known)
 
     @cached_property
     def _known(self) -> set[int]:

@@ -10,6 +10,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
+from annotation import roles
 from annotation.pages.splits import shared_table
 from annotation.pages.testsets import visible
 from annotation.splits import companions
@@ -40,6 +41,7 @@ def companions_page(request: HttpRequest, slug: str) -> HttpResponse:
     may_read = test_set.readable_by(user)
     if request.method == "POST":
         test_set.require_reader(user)
+    roles.require_outcomes(test_set, user)
     for button, act in (("remove", companions.remove), ("retry", companions.retry)):
         if button in request.POST:
             act(test_set, get_object_or_404(visible(request), slug=request.POST[button]), by=user)
@@ -74,6 +76,7 @@ def companions_page(request: HttpRequest, slug: str) -> HttpResponse:
 @page()
 def sets_file(request: HttpRequest, slug: str, format: str) -> HttpResponse:
     """Download the table of all sets."""
-    test_set = get_object_or_404(visible(request), slug=slug)
-    held_back = companions.held_back(test_set, person(request))
+    test_set, user = get_object_or_404(visible(request), slug=slug), person(request)
+    roles.require_outcomes(test_set, user)
+    held_back = companions.held_back(test_set, user)
     return download(companions.sets_table(test_set, without=held_back), format)

@@ -182,7 +182,9 @@ def test_set(request: HttpRequest, slug: str) -> HttpResponse:
     }
     if test_set.state == TestSet.State.FROZEN:
         content = context["content"]
-        context |= figures(content, route="test-set-chart") | _release_context(test_set, with_gold=is_known)
+        context |= _release_context(test_set, with_gold=is_known)
+        if content.with_outcomes:
+            context |= figures(content, route="test-set-chart")
         if context["may_read"]:
             context["earlier"] = next(iter(earlier_sets(test_set, user)), None)
         if context["may_read"] and content.described:
@@ -213,8 +215,9 @@ def _release_context(test_set: TestSet, *, with_gold: bool) -> dict[str, Any]:
 @page()
 def chart(request: HttpRequest, slug: str, name: str, format: str) -> HttpResponse:
     """Download a chart of a frozen set as SVG, or its data as CSV."""
-    sets = visible(request).frozen()
-    return chart_file(Composition(get_object_or_404(sets, slug=slug)), name, format)
+    test_set = get_object_or_404(visible(request).frozen(), slug=slug)
+    roles.require_outcomes(test_set, person(request))
+    return chart_file(Composition(test_set), name, format)
 
 
 def _act(request: HttpRequest, test_set: TestSet, form: ReleaseForm) -> bool:

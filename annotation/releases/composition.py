@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from annotation import roles
 from annotation.models.project import RULE_TITLES
 from annotation.testset import Kind, Origin, TestSet, label_titles
 from evalsvc.core.formats.problem_kinds import KINDS
@@ -109,6 +110,7 @@ class Composition:
     def __init__(self, test_set: TestSet, *, with_gold: bool = True, in_release: bool = False) -> None:
         self.set, self.manifest = test_set, test_set.manifest
         self.with_gold, self.in_release = with_gold, in_release
+        self.with_outcomes = roles.shows_outcomes(test_set, with_gold=with_gold)
         self.described = test_set.statistics is not None
         self.statistics: Statistics = test_set.statistics or {}
         self.annotated = test_set.origin == Origin.ANNOTATED
@@ -126,7 +128,7 @@ class Composition:
         if test_set.state == TestSet.State.FAILED:
             return "It has no content."
         n = counted(test_set.rows, self.noun)
-        if self.annotated and self.manifest.get("k"):
+        if self.annotated and self.manifest.get("k") and self.with_outcomes:
             lead = f"{n}, each labelled by {self._answers_each('person', 'people')}.{self.answer_origins}"
         elif test_set.origin == Origin.SOURCE:
             lead = f"{n} with the labels of their source, not checked by people."
@@ -158,8 +160,11 @@ class Composition:
         return f" Answers: {'; '.join(parts)}." if parts else ""
 
     def _answers_each(self, noun: str, plural: str) -> str:
-        """Count the answers per item, a range if they vary; older sets state only how many were needed."""
-        stated, k = self.manifest, self.manifest.get("k", "?")
+        """Count the answers per item, a range if they vary; older sets state only how many were needed.
+
+        People called for disputes are among them: without outcomes it is the number of the rule.
+        """
+        stated, k = self.manifest if self.with_outcomes else {}, self.manifest.get("k", "?")
         least, most = stated.get("answers_of_items") or stated.get("k_of_items") or (k, k)
         numbers = str(least) if least == most else f"{least} to {most}"
         return f"{numbers} {noun if numbers == '1' else plural}"
@@ -279,7 +284,7 @@ class Composition:
         if self.annotated and (policy := manifest.get("policy")):
             answers = self._answers_each("answer", "answers")
             facts.append(("Rule", f"{RULE_TITLES.get(policy, policy)}; {answers} per {self.noun}"))
-        with_counts = self.with_gold or not self.in_release
+        with_counts = self.with_outcomes and (self.with_gold or not self.in_release)
         if with_counts and self.annotated and (counts := manifest.get("counts")):
             decided = f"{counts['settled']:,} by majority, {counts['adjudicated']:,} by an adjudicator"
             facts.append(("Outcomes", decided))
@@ -325,6 +330,8 @@ class Composition:
     def left_out(self) -> str:
         left = self.manifest.get("left_out") or {}
         counts = {state: len(ids) if isinstance(ids, list) else ids for state, ids in left.items()}
+        if not self.with_outcomes:
+            return f"Some {self.noun}s were left out." if any(counts.values()) else ""
         unusable = counts.pop("unusable", 0)
         parts = [f"{n:,} {state}" for state, n in counts.items() if n]
         noun = self.noun if sum(counts.values()) == 1 else f"{self.noun}s"

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from django.db import transaction
 from django.db.models import Q
 
+from annotation import roles
 from annotation.splits.derived import source_of
 from annotation.splits.leakage import Shared, leakage
 from annotation.splits.making import items_of
@@ -172,12 +173,18 @@ NAMES = ("part", "set", "slug")
 def held_back(test_set: TestSet, reader: User | None) -> set[int]:
     """Return the keys of sets around one whose figures a reader does not see.
 
-    A phase hides their gold, or lines of it, and the reader does not see their pages, which have the figures.
+    Their pages show the reader no figures, or the reader does not see these and a phase hides their gold, or
+    lines of it.
     """
     seen = TestSet.objects.visible_to(reader) if reader else TestSet.objects.none()
     beside = Companion.objects.filter(test_set=test_set).values("data")
     around = TestSet.objects.frozen().filter(Q(pk__in=beside) | Q(twin=test_set))
-    return hidden_among(around.exclude(pk__in=seen.values("pk")))
+    hidden = hidden_among(around.exclude(pk__in=seen.values("pk")))
+    if reader is not None:
+        for each in around.filter(pk__in=seen.values("pk")).select_related("project"):
+            if not roles.shows_outcomes(each, with_gold=each.known_to(reader)):
+                hidden.add(each.pk)
+    return hidden
 
 
 def sets_table(test_set: TestSet, *, without: Collection[int]) -> PaperTable:
@@ -201,7 +208,7 @@ def sets_table(test_set: TestSet, *, without: Collection[int]) -> PaperTable:
         f"Sets around {test_set}. {counts} are those that occur; N/A is the share of lines without a label."
     )
     if without:
-        caption += f" Without {counted(len(without), 'set')} of which a phase hides lines."
+        caption += f" Without {counted(len(without), 'set')} whose figures are hidden."
     cells = [_row(title, each, columns) for title, each in rows]
     return PaperTable(f"{test_set.slug}-sets", caption, heads, cells)
 

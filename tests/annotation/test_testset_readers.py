@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
 from annotation import projects
+from annotation.freezing import builder
 from annotation.models import Project
 from annotation.releases import folder, publishing
-from annotation.splits import making
-from annotation.testset import Release, TestSet
+from annotation.splits import companions, making
+from annotation.testset import Companion, Release, TestSet
 from evalsvc.core.accounts.models import User
-from tests.annotation.releases.test_folder import released, unpacked
-from tests.cast.basics import person, run_job
-from tests.cast.projects import curator
+from tests.annotation.releases.test_folder import decide, frozen, released, unpacked
+from tests.cast.basics import person, run_job, sentence
+from tests.cast.projects import answered_item, create_project, curator, import_lines
+from tests.permissions.requester import rolled_back
+from tests.permissions.test_visibility import VOLATILE
 
 pytestmark = pytest.mark.django_db
 ROLES = ("viewer", "adjudicator")
@@ -122,6 +127,7 @@ def test_who_has_a_release_or_may_download_the_gold_reads_its_digest(client: Cli
     replies = [client.get(each).content.decode() for each in (address, f"/api/v1{address}".rstrip("/"))]
     assert [test_set.sha256 in reply for reply in replies] == [known] * 2
     assert (test_set.sha256[:12] in client.get("/test-sets/").content.decode()) == known
+    assert (json.loads(replies[1])["statistics"] is None) != known
     rows = client.get("/api/v1/test-sets").json()["results"]
     assert {row["slug"]: row["sha256"] is not None for row in rows} == {
         each.slug: known and each == test_set for each in both(test_set)
@@ -168,3 +174,144 @@ def test_the_seed_of_a_stratified_split_is_for_people_who_may_learn_the_gold(cli
         ("any-8", "curator"): True,
         ("any-8", "vera"): True,
     }
+
+
+def world(label: str, *, decided: bool) -> TestSet:
+    """Freeze two of four sentences: settled or decided, with other labels, votes and left-out disputes."""
+    project = create_project(k=2)
+    import_lines(project, [sentence(f"s{at}", relations=[label]) for at in range(4)])
+    projects.open_for_work(project, by=curator())
+    answered_item(project, [label], [label], item="s0")
+    if decided:
+        answered_item(project, [label], ["C"], item="s1")
+        decide(project, "s1", label)
+        answered_item(project, ["A"], ["B"], item="s2")
+    else:
+        answered_item(project, [label], [label], item="s1")
+    return frozen(project)
+
+
+def replies_about(client: Client, test_set: TestSet) -> list[str]:
+    """Return all replies about a set and its source set, without what differs between any two worlds."""
+    assert test_set.project is not None
+    replies = [
+        f"{each} {text}"
+        for each, text in texts(client, test_set).items()
+        if test_set.project.slug not in each and each != "/"
+    ]
+    return [VOLATILE.sub("·", text).replace(test_set.project.slug, "·") for text in replies]
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_until_a_project_is_closed_others_than_curators_read_no_outcomes_of_its_sets(
+    client: Client, role: str
+) -> None:
+    """Two freezes around an answer told its label, and whether it settled the sentence."""
+    shown: list[list[str]] = []
+    for label, decided in (("A", False), ("B", True)):
+        with rolled_back():
+            test_set = world(label, decided=decided)
+            client.force_login(member(test_set.project, role))
+            shown.append(replies_about(client, test_set))
+            content = client.get(reverse("test-set", args=[test_set.slug])).context["content"]
+            assert content.lead == "2 sentences. 3 relations and N/A."
+            assert content.left_out == "Some sentences were left out."
+            assert dict(content.provenance)["Rule"] == "majority; 2 answers per sentence"
+            assert "Outcomes" not in dict(content.provenance)
+            close(test_set.project)
+            assert client.get(f"/api/v1/test-sets/{test_set.slug}").json()["statistics"]
+            closed = client.get(reverse("test-set", args=[test_set.slug])).context["content"]
+            left_out = "1 disputed and 1 open" if decided else "2 open"
+            assert closed.left_out == f"Left out by the curator: {left_out} sentences."
+            assert dict(closed.provenance)["Outcomes"].startswith("1 by" if decided else "2 by")
+    assert shown[0] == shown[1]
+    assert "You will see statistics, outcomes and charts" in "".join(shown[0])
+
+
+def statuses(client: Client, test_set: TestSet) -> set[tuple[int, str]]:
+    """Return status and code of what has figures alone."""
+    api = client.get(reverse("api-test-set-companions", args=[test_set.slug]))
+    files = [reverse("test-set-chart", args=[test_set.slug, name, "csv"]) for name in CHARTS]
+    files.append(reverse("test-set-sets-file", args=[test_set.slug, "csv"]))
+    files.append(reverse("test-set-companions", args=[test_set.slug]))
+    found = {(client.get(each).status_code, "") for each in files}
+    return found | {(api.status_code, api.json().get("code", ""))}
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_charts_and_shared_data_are_for_members_once_their_project_is_closed(
+    client: Client, role: str
+) -> None:
+    test_set = released()
+    client.force_login(curator())
+    assert statuses(client, test_set) == {(200, "")}
+    client.force_login(member(test_set.project, role))
+    assert statuses(client, test_set) == {(409, ""), (409, "project_not_closed")}
+    page = client.get(reverse("test-set", args=[test_set.slug])).content.decode()
+    assert not {name for name in ("hx-get", "/charts/", "Outcomes", "Show shared data") if name in page}
+    close(test_set.project)
+    assert statuses(client, test_set) == {(200, "")}
+
+
+def test_figures_of_data_beside_a_set_are_for_members_once_the_project_of_the_data_is_closed(
+    client: Client,
+) -> None:
+    test_set, data = released(), frozen_alone("Other")
+    viewer = member(test_set.project, "viewer")
+    member(data.project, "viewer")
+    close(test_set.project)
+    counted = {"key": "facts", "train": 1204, "test": 2, "shared": 0, "items": 0}
+    Companion.objects.create(test_set=test_set, data=data, role="training", shared=[counted], by=curator())
+    client.force_login(viewer)
+    assert companions.held_back(test_set, viewer) == {data.pk}
+    address = f"/api/v1/test-sets/{test_set.slug}/data"
+    (row,) = client.get(address).json()["companions"]
+    assert (row["slug"], row["shared"]) == (data.slug, [])
+    page = client.get(reverse("test-set-companions", args=[test_set.slug])).content.decode()
+    assert ("1,204" in page, "is not shown while its figures are hidden" in page) == (False, True)
+    close(data.project)
+    assert client.get(address).json()["companions"][0]["shared"][0]["train"] == 1204
+
+
+def frozen_alone(name: str) -> TestSet:
+    """Freeze another project of one sentence."""
+    project = create_project(k=1)
+    import_lines(project, [sentence("s0")])
+    projects.open_for_work(project, by=curator())
+    answered_item(project, ["A"], item="s0")
+    made = builder.freeze(project, name=name, version="1.0", by=curator())
+    run_job("freeze", made.pk)
+    run_job("describe", made.pk)
+    made.refresh_from_db()
+    return made
+
+
+def test_a_failed_freeze_tells_members_no_number_of_undecided_sentences(client: Client) -> None:
+    test_set = released()
+    reason = "7 sentences were reopened. Settle them, or leave them out."
+    named = {"slug": "failed", "name": "Failed", "version": "1.0", "kind": "relations", "origin": "annotated"}
+    values = named | {"state": "failed", "reason": reason}
+    TestSet.objects.create(**values, project=test_set.project, by=curator())
+    seen = {}
+    for user in (curator(), member(test_set.project, "viewer")):
+        client.force_login(user)
+        replies = [client.get(each) for each in ("/test-sets/failed/", "/api/v1/test-sets/failed")]
+        seen[user.username] = [reason in reply.content.decode() for reply in replies]
+    assert seen == {"curator": [True, True], "vera": [False, False]}
+
+
+def test_a_release_without_gold_has_no_outcomes_until_the_project_is_closed() -> None:
+    """Viewers could download it."""
+    test_set = released()
+
+    def card() -> str:
+        return unpacked(test_set, with_gold=False)["README.md"].decode()
+
+    assert "Some sentences were left out." in card()
+    assert ("1 open" in card(), "Answers:" in card()) == (False, False)
+    digest = folder.manifest_sha256(test_set, with_gold=False)
+    close(test_set.project)
+    assert test_set.project is not None
+    test_set.project.refresh_from_db()
+    assert ("Left out by the curator: 1 open sentence." in card(), "Answers:" in card()) == (True, True)
+    assert folder.manifest_sha256(test_set, with_gold=False) == digest

@@ -170,7 +170,7 @@ def test_counts_of_a_set_beside_another_are_for_those_who_see_it_while_a_setting
         assert shown_to(cast.lars, figure) == [False] * 3
         assert shown_to(cast.olga, figure) == [True] * 3
     assert (on_card("| whole |"), on_card("| 1,305 |")) == (False, False)
-    assert on_card("Without 2 sets of which a phase hides lines.")
+    assert on_card("Without 2 sets whose figures are hidden.")
 
 
 @pytest.mark.parametrize(("closed", "hidden"), [("after", True), ("before", False)])

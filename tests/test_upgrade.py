@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 from django.apps import apps
 from django.core.management import CommandError, call_command
+from django.db.models import F
 from django.test import Client
 from django.urls import reverse
 
@@ -84,6 +85,7 @@ def test_every_row_of_the_old_database_is_kept(upgraded: None) -> None:
         f"s{n}": "open" for n in range(4, 9)
     }
     assert Vote.objects.count() == 6
+    assert not User.objects.exclude(folded_username=F("username")).exists()
     assert set(Submission.objects.values_list("run", "state")) == {("1", "scored"), ("2", "queued")}
 
 

@@ -8,7 +8,7 @@ import pytest
 from django.urls import reverse
 
 from evalsvc.core.accounts import invitations, teams, tokens
-from evalsvc.core.accounts.models import Team, User
+from evalsvc.core.accounts.models import ApiToken, Team, User
 from tests.cast.browser import open_as
 from tests.places.browser import WIDER, barriers
 
@@ -78,6 +78,30 @@ def test_an_invitation_created_by_one_admits_another(page: Page, team: Team) -> 
         page.keyboard.press("Enter")
     assert page.get_by_role("heading", level=1).inner_text() == "Kelpie"
     assert teams.role_in(team, User.objects.get(username="nora")) == "member"
+
+
+@pytest.mark.parametrize("name", ["team", "account"])
+def test_a_token_is_made_with_the_password_and_a_wrong_one_is_corrected(
+    page: Page, team: Team, name: str
+) -> None:
+    open_as(page, "kim", reverse(name, args=["kelpie"] if name == "team" else []))
+    form = page.locator(".token-new")
+    form.get_by_label("Name").fill("laptop")
+    form.get_by_label("Scope").select_option("read")
+    form.get_by_label("Password").fill("wrong")
+    with page.expect_navigation():
+        form.get_by_role("button", name="Create token").click()
+    page.get_by_text("Wrong password.").wait_for()
+    assert barriers(page) == []
+    assert (page.get_by_label("Name").input_value(), page.get_by_label("Scope").input_value()) == (
+        "laptop", "read",
+    )  # fmt: skip
+    page.get_by_label("Password").fill(PASSWORD)
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    assert page.locator(".secret code").inner_text().startswith("evs_")
+    made = ApiToken.objects.latest("pk")
+    assert (made.name, made.scope, made.team) == ("laptop", "read", team if name == "team" else None)
 
 
 def test_the_account_page_is_reachable_on_narrow_screens(page: Page, team: Team) -> None:

@@ -59,7 +59,8 @@ def fill(size: Size) -> None:
     filler = Filler(size)
     first_user, first_team = filler.next_key(User), filler.next_key(Team)
     users, teams = filler.numbers(size.people), filler.numbers(size.boards // 2)
-    filler.copy(cast.lars, users, id=f"{first_user} + n", username="'user' || n", email="''")
+    name = "'user' || n"
+    filler.copy(cast.lars, users, id=f"{first_user} + n", username=name, folded_username=name, email="''")
     filler.copy(cast.lugworm, teams, id=f"{first_team} + n", name="'Team ' || n", slug="'team-' || n")
     member = TeamMember.objects.filter(team=cast.lugworm).earliest("pk")
     team_of = f"{first_team} + 1 + n % {size.boards // 2}"

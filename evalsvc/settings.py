@@ -83,6 +83,7 @@ MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware",
     "evalsvc.core.accounts.sessions.SessionLifetimeMiddleware",
     "django.middleware.common.CommonMiddleware",
+    "evalsvc.core.web.middleware.BodyLimitMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",

@@ -6,7 +6,6 @@ from typing import Any
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -16,6 +15,7 @@ from annotation.api.lookups import curated
 from annotation.models import CandidateChoice
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.errors.handlers import problems
+from evalsvc.core.web.files_parser import FilesParser
 from evalsvc.core.web.request_validation import validated
 
 MAX_IDS = 100_000  # of the candidates that a request names
@@ -73,7 +73,7 @@ def choice_body(choice: CandidateChoice) -> dict[str, Any]:
 
 
 class Candidates(APIView):
-    parser_classes = [MultiPartParser]
+    parser_classes = [FilesParser]
 
     @extend_schema(
         operation_id="project_candidates_present",

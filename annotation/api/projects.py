@@ -7,7 +7,6 @@ from typing import Any
 from django.db.models import QuerySet
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import generics, serializers
-from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -24,6 +23,7 @@ from annotation.testset import Kind
 from evalsvc.core.accounts.users import person
 from evalsvc.core.activity.api import LogEntrySerializer, LogView
 from evalsvc.core.errors.handlers import problems
+from evalsvc.core.web.files_parser import FilesParser
 from evalsvc.core.web.markdown import MAX_LENGTH
 from evalsvc.core.web.pagination import Pages
 from evalsvc.core.web.request_validation import query_choices, validated
@@ -189,7 +189,7 @@ class OneProject(APIView):
 class Imports(generics.ListAPIView[Batch]):
     serializer_class = BatchSerializer
     pagination_class = NewestFirst
-    parser_classes = [MultiPartParser]
+    parser_classes = [FilesParser]
 
     def get_queryset(self) -> QuerySet[Batch]:
         if getattr(self, "swagger_fake_view", False):

@@ -6,7 +6,6 @@ from typing import Any
 
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
-from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -20,6 +19,7 @@ from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.formats.label_list import LONGEST_LABEL
 from evalsvc.core.web import places
+from evalsvc.core.web.files_parser import FilesParser
 from evalsvc.core.web.request_validation import validated
 from evalsvc.core.web.tables import records
 
@@ -237,7 +237,7 @@ class LeakageRequestSerializer(serializers.Serializer[Any]):
 
 
 class Leakage(APIView):
-    parser_classes = [MultiPartParser]
+    parser_classes = [FilesParser]
 
     @extend_schema(
         operation_id="test_set_leakage",

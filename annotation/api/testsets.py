@@ -10,7 +10,6 @@ from django.http import StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import generics, serializers
-from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -42,6 +41,7 @@ from evalsvc.core.errors.handlers import problems
 from evalsvc.core.formats.documents import UNITS
 from evalsvc.core.formats.tag_schemes import SCHEMES
 from evalsvc.core.web.downloads import jsonl_file, stored_nowhere_file
+from evalsvc.core.web.files_parser import FilesParser
 from evalsvc.core.web.request_validation import query_choices, validated
 
 
@@ -128,7 +128,7 @@ class TestSets(generics.ListAPIView[TestSet]):
     __test__ = False
     serializer_class = TestSetSerializer
     pagination_class = NewestFirst
-    parser_classes = [MultiPartParser]
+    parser_classes = [FilesParser]
 
     def get_queryset(self) -> QuerySet[TestSet]:
         filters = query_choices(

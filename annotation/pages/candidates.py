@@ -16,6 +16,7 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats.problems import FileRejected
+from evalsvc.core.web.body_limits import takes_files
 from evalsvc.core.web.formatting import counted
 from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.views import attempt, page
@@ -78,6 +79,7 @@ class CandidatesForm(PageForm):
         )
 
 
+@takes_files()
 @page("GET", "POST", apply=(), cancel=(), retry=())
 def candidates_page(request: HttpRequest, slug: str) -> HttpResponse:
     """Preview a choice, then make it; in large projects jobs do both."""

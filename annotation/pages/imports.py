@@ -25,6 +25,7 @@ from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.formats.problem_kinds import KINDS as PROBLEM_KINDS
 from evalsvc.core.formats.problems import Problem
+from evalsvc.core.web.body_limits import takes_files
 from evalsvc.core.web.formatting import counted
 from evalsvc.core.web.views import page, show_effect
 
@@ -63,6 +64,7 @@ def _golds(user: User) -> QuerySet[TestSet]:
     return (golds if user.is_superuser else golds.filter(by=user)).order_by("-pk")[:200]
 
 
+@takes_files()
 @page("GET", "POST")
 def project_import(request: HttpRequest, slug: str) -> HttpResponse:
     project, role = project_for(request, slug, roles.CURATOR)
@@ -73,6 +75,7 @@ def project_import(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "annotation/import_new.html", context)
 
 
+@takes_files()
 @page("GET", "POST")
 def test_set_import(request: HttpRequest) -> HttpResponse:
     roles.require_organiser(person(request))

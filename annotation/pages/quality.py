@@ -44,6 +44,7 @@ from annotation.roles import display_names
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
+from evalsvc.core.web.body_limits import takes_files
 from evalsvc.core.web.formatting import seconds
 from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.views import page, row_id, submit, submitted
@@ -117,6 +118,7 @@ class ReasonForm(PageForm):
     reason = forms.CharField(max_length=200)
 
 
+@takes_files()
 @page("GET", "POST", work=("item",))
 def quality(request: HttpRequest, slug: str) -> HttpResponse:
     project, role = project_for(request, slug, roles.CURATOR)

@@ -34,6 +34,7 @@ from evalsvc.core.accounts import login_throttle
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.exceptions import TooLarge
+from evalsvc.core.web.body_limits import takes_files
 from evalsvc.core.web.downloads import parts_file, zip_file
 from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.json_parser import count_starts
@@ -103,6 +104,7 @@ def _first(labels: list[str] | None) -> list[str] | None:
     return [*labels[:MAX_LABELS], f"{more:,} more"] if labels and more > 0 else labels
 
 
+@takes_files(MAX_BYTES, needs_login=False)
 @takes()
 @require_http_methods(["GET", "HEAD", "POST"])
 def check_copy(request: HttpRequest) -> HttpResponse:

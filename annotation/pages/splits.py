@@ -16,6 +16,7 @@ from evalsvc.core.formats.problems import FileRejected
 from evalsvc.core.formats.readers import read_by_job
 from evalsvc.core.formats.registry import formats
 from evalsvc.core.web import places
+from evalsvc.core.web.body_limits import takes_files
 from evalsvc.core.web.figures import DataTable
 from evalsvc.core.web.formatting import DASH, percent
 from evalsvc.core.web.forms import PageForm
@@ -92,6 +93,7 @@ def split_page(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "annotation/test_set_split.html", context)
 
 
+@takes_files()
 @page("GET", "POST")
 def leakage_page(request: HttpRequest, slug: str) -> HttpResponse:
     """Count what a training file shares with the set."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tempfile
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -12,6 +13,7 @@ from typing import Any
 
 HEAD_SECONDS, HEAD_BYTES, LINE_BYTES = 10, 65_536, 8_190
 BODY_GRACE_SECONDS, BODY_BYTES_PER_SECOND, SLICE_BYTES = 10, 10_000, 100_000
+SMALL_BODY_BYTES = 1_000_000  # every address takes it
 MEMORY_BYTES = 65_536  # of a body; a longer one goes to a temporary file
 END_OF_HEAD = b"\r\n\r\n"
 LENGTH = re.compile(rb"\r\ncontent-length:([^\r\n]*)", re.IGNORECASE)
@@ -20,6 +22,8 @@ DIGITS = re.compile(rb"[0-9]{1,19}")  # more, and gunicorn might read another nu
 CHUNKED = re.compile(rb"\r\ntransfer-encoding:", re.IGNORECASE)
 EXPECT = re.compile(rb"\r\nexpect:[ \t]*100-continue[ \t]*(?=\r\n)", re.IGNORECASE)
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+LimitOfHead = Callable[[bytes], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +56,10 @@ class RequestBuffer:
     `rest` holds bytes of the next request, `size` counts those in the buffer.
     """
 
-    def __init__(self, *, max_body: int, now: float, network: str = "") -> None:
-        self.max_body, self.network = max_body, network
+    def __init__(
+        self, *, max_body: int, now: float, network: str = "", limit_of: LimitOfHead | None = None
+    ) -> None:
+        self.max_body, self.network, self.limit_of = max_body, network, limit_of
         self.started = self.slice_started = now
         self.slice_received = self.size = 0
         self.head, self.rest = bytearray(), b""
@@ -120,11 +126,14 @@ class RequestBuffer:
             self.refusal = Refusal(400, "Send one Content-Length, of 1 to 19 digits.")
         elif lengths:
             self.missing = int(lengths[0])
-        if self.missing > self.max_body:
-            detail = (
-                f"The body has {self.missing:,} bytes; {self.max_body:,} are accepted. Pack it with gzip."
+        most = self.max_body
+        if self.limit_of and SMALL_BODY_BYTES < self.missing <= most:
+            most = min(most, self.limit_of(head))
+        if self.missing > most:
+            hint = " Pack it with gzip." if most == self.max_body else ""
+            self.refusal = Refusal(
+                413, f"The body has {self.missing:,} bytes; this address takes {most:,}.{hint}"
             )
-            self.refusal = Refusal(413, detail)
 
     def overdue(self, now: float) -> bool:
         """True if the head is late, or the body too slow."""

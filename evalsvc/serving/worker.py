@@ -18,16 +18,15 @@ from contextlib import suppress
 from functools import partial, wraps
 from typing import Any
 
-from django.conf import settings
 from gunicorn.http import get_parser
 from gunicorn.workers.gthread import TConn, ThreadWorker
 
+from evalsvc.core.web.body_limits import largest_body, limit_of_head
 from evalsvc.core.web.networks import network
 from evalsvc.serving.held import EVENT_BYTES, PIECE_BYTES, largest
 from evalsvc.serving.request_buffer import CONTINUE, Refusal, RequestBuffer
 from evalsvc.serving.response_buffer import HeldResponses, ResponseBuffer
 
-FORM_BYTES = 1_000_000  # a form around a file of the greatest size
 HELD_BODIES = 5  # of the greatest size, in all requests of a process
 SEND_BUFFER_BYTES = 1 << 18  # an ordinary page fits
 CLOSING_SECONDS = 2
@@ -103,7 +102,7 @@ class BufferingWorker(ThreadWorker):
 
     @property
     def max_body(self) -> int:
-        return max(settings.UPLOAD_MAX_BYTES, settings.MODEL_MAX_BYTES) + FORM_BYTES
+        return largest_body()
 
     def accept(self, listener: socket.socket) -> None:
         """Accept a connection and receive what it already sent."""
@@ -142,7 +141,9 @@ class BufferingWorker(ThreadWorker):
         """Wait for the next request, of which `begun` is here already."""
         conn.sock.setblocking(False)
         now = time.monotonic()
-        request = RequestBuffer(max_body=self.max_body, now=now, network=conn.sock.network)
+        request = RequestBuffer(
+            max_body=self.max_body, now=now, network=conn.sock.network, limit_of=limit_of_head
+        )
         self.arriving[conn] = conn.request = request
         self.requests[request] = conn
         self.poller.register(conn.sock, selectors.EVENT_READ, partial(self.on_readable, conn))

@@ -30,6 +30,7 @@ from evalsvc.core import log_context
 from evalsvc.core.database import is_database_away, is_taken
 from evalsvc.core.errors.codes import ACCOUNTS, BENCHMARKS, STATUSES
 from evalsvc.core.errors.exceptions import DomainError, is_storage_away
+from evalsvc.core.errors.form_errors import FormRefused
 from evalsvc.core.formats.problems import FileRejected
 
 QUOTED = re.compile(r'"([^"]*)"')
@@ -99,6 +100,8 @@ def describe(error: Exception) -> Described | None:
         return 403, problem(403, detail=str(error)), {}
     if isinstance(error, UnreadablePostError):
         return 400, problem(400, code="cut_short", detail=BENCHMARKS["cut_short"]), {}
+    if isinstance(error, FormRefused):
+        return 400, problem(400, detail=str(error)), {}
     if isinstance(error, RequestDataTooBig | TooManyFilesSent | TooManyFieldsSent):
         return _describe_limit(error)
     return _describe_framework_error(error) if isinstance(error, drf.APIException) else None

@@ -6,3 +6,8 @@ from django.apps import AppConfig
 class WebConfig(AppConfig):
     name = "evalsvc.core.web"
     label = "web"
+
+    def ready(self) -> None:
+        from evalsvc.core.web.form_parts import refuse_encoded_parts
+
+        refuse_encoded_parts()

@@ -1,4 +1,4 @@
-"""Middleware for conditional GET, truncated bodies, unstorable text, unknown names."""
+"""Middleware for conditional GET, truncated and long bodies, unstorable text, unknown names."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import SESSION_KEY
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, QueryDict
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, QueryDict, UnreadablePostError
 from django.middleware.http import ConditionalGetMiddleware
 from django.utils.cache import patch_cache_control
 from rest_framework.exceptions import ValidationError
 
+from evalsvc.core.errors.exceptions import DomainError, TooLarge
 from evalsvc.core.errors.handlers import describe, is_api, problem, problem_page
+from evalsvc.core.web import places
+from evalsvc.core.web.body_limits import PAGE_BODY_BYTES, length_of, limit_of_view
+from evalsvc.core.web.form_parts import NoFiles
 from evalsvc.core.web.text_validation import is_storable
 from evalsvc.core.web.unknown_names import page_query_errors, posted_errors, query_errors, unread_errors
 from evalsvc.core.web.utf8_request import is_utf8
@@ -96,6 +100,46 @@ class FullLengthStream:
         if not chunk and size != (0,) and self.missing > 0:
             raise OSError(f"The body ended {self.missing:,} bytes early.")
         return chunk
+
+
+class BodyLimitMiddleware:
+    """Reject a body that is too long for its address; parse long forms with files in a place for files.
+
+    Before the CSRF check, which reads the form of anybody.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
+        if not is_api(request) and not hasattr(view, "files"):
+            request.upload_handlers = [NoFiles(request)]
+        length = length_of(request)
+        if length <= PAGE_BODY_BYTES:  # without a look at the session
+            return None
+        try:
+            most = limit_of_view(view, logged_in=request.user.is_authenticated)
+            if length > most:
+                raise _too_long(length, most, may_log_in=hasattr(view, "files") and most == PAGE_BODY_BYTES)
+            if not is_api(request):  # the parser of an endpoint takes a place itself
+                with places.files.taken(request.user.pk or "no login"):
+                    request.POST  # noqa: B018  parses the form
+        except (DomainError, UnreadablePostError) as error:
+            status, body, headers = describe(error) or (400, problem(400), {})
+            response = problem_page(request, status, body)
+            for name, value in headers.items():
+                response[name] = value
+            return response
+        return None
+
+
+def _too_long(length: int, most: int, *, may_log_in: bool) -> TooLarge:
+    detail = f"The body has {length:,} bytes; this address takes {most:,}."
+    hint = "Log in, and send it again." if may_log_in else ""
+    return TooLarge("too_large", detail, hint=hint, limit=most)
 
 
 class StorableTextMiddleware:

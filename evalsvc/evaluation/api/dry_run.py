@@ -7,7 +7,7 @@ from typing import Any
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.parsers import FormParser, MultiPartParser
+from rest_framework.parsers import FormParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -17,6 +17,7 @@ from evalsvc.core.accounts.models import ApiToken
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.formats.old_labels import mapped_in_words
 from evalsvc.core.formats.problem_kinds import KINDS
+from evalsvc.core.web.files_parser import FilesParser
 from evalsvc.core.web.formatting import count
 from evalsvc.core.web.json_parser import StorableJSONParser
 from evalsvc.evaluation import roles
@@ -58,7 +59,7 @@ class CheckedSerializer(serializers.Serializer[Any]):
 
 class DryRun(APIView):
     for_teams = True
-    parser_classes = [MultiPartParser, StorableJSONParser, FormParser]
+    parser_classes = [FilesParser, StorableJSONParser, FormParser]
     needs_scope = "submit"
 
     @extend_schema(

@@ -13,7 +13,7 @@ from django.urls import reverse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import generics, serializers
-from rest_framework.parsers import FormParser, MultiPartParser
+from rest_framework.parsers import FormParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -22,6 +22,7 @@ from evalsvc.core.accounts import users
 from evalsvc.core.accounts.token_authentication import authenticated_again
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.jobs import queue_status
+from evalsvc.core.web.files_parser import FilesParser
 from evalsvc.core.web.json_parser import StorableJSONParser
 from evalsvc.core.web.pagination import Pages
 from evalsvc.core.web.request_validation import query_choices, query_day, validated
@@ -182,7 +183,7 @@ class Submissions(generics.ListAPIView[Submission]):
 
     serializer_class = SubmissionSerializer
     pagination_class = NewestFirst
-    parser_classes = [MultiPartParser, StorableJSONParser, FormParser]
+    parser_classes = [FilesParser, StorableJSONParser, FormParser]
     needs_scope = "submit"
     queryset = Submission.objects.none()
 
@@ -323,7 +324,7 @@ class Withdraw(APIView):
 
 class Models(APIView):
     for_teams = True
-    parser_classes = [MultiPartParser, StorableJSONParser, FormParser]
+    parser_classes = [FilesParser, StorableJSONParser, FormParser]
     needs_scope = "submit"
 
     @extend_schema(

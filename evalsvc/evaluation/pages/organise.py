@@ -19,6 +19,7 @@ from annotation.testset_overlap import published_gold
 from evalsvc.core.accounts import users
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
+from evalsvc.core.web.body_limits import takes_files
 from evalsvc.core.web.formatting import byte_size, count, counted
 from evalsvc.core.web.forms import ModelChoices, PageForm
 from evalsvc.core.web.views import attempt, page, show_effect
@@ -66,6 +67,7 @@ def _form_page(request: HttpRequest, template: str, form: Form, **more: Any) -> 
 
 
 # ---- the benchmark -------------------------------------------------------------------------------
+@takes_files()
 @page("GET", "POST")
 def new_board(request: HttpRequest) -> HttpResponse:
     if not may_organise(request):
@@ -294,6 +296,7 @@ def _row(setting: Setting, benchmark: Benchmark, now: Any) -> dict[str, Any]:
     }
 
 
+@takes_files()
 @page("GET", "POST")
 def change_board(request: HttpRequest, slug: str) -> HttpResponse:
     benchmark, person = organised(request, slug), users.person(request)

@@ -21,6 +21,7 @@ from evalsvc.core.formats.old_labels import mapped_in_words
 from evalsvc.core.formats.problem_kinds import KINDS
 from evalsvc.core.formats.problems import FileRejected
 from evalsvc.core.formats.registry import formats
+from evalsvc.core.web.body_limits import takes_files
 from evalsvc.core.web.formatting import byte_size, count
 from evalsvc.core.web.forms import add_form_error
 from evalsvc.core.web.views import page
@@ -58,6 +59,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
 QUOTA_TITLES = {"per_day": "today", "in_total": "in total", "at_once": "waiting or running"}
 
 
+@takes_files()
 @page("GET", "POST")
 def submit(request: HttpRequest, slug: str) -> HttpResponse:
     benchmark = roles.benchmark_for(request.user, slug)

@@ -62,3 +62,15 @@ def test_a_length_of_nineteen_digits_is_read_with_its_zeros() -> None:
     with closing(RequestBuffer(max_body=1_000_000, now=0)) as request:
         request.feed(b"POST / HTTP/1.1\r\nContent-Length: \t0000000000000000005 \r\n\r\nabcdefg", now=0)
         assert (request.refusal, request.complete, request.rest) == (None, True, b"fg")
+
+
+@pytest.mark.parametrize(("length", "refused"), [(1_000_000, False), (1_500_000, False), (1_500_001, True)])
+def test_a_body_beyond_the_limit_of_its_address_is_refused_before_it_comes(
+    length: int, refused: bool
+) -> None:
+    head = f"POST / HTTP/1.1\r\nContent-Length: {length}\r\n\r\n".encode()
+    limits = {head: 1_500_000}
+    with closing(RequestBuffer(max_body=9_000_000, now=0, limit_of=limits.__getitem__)) as request:
+        request.feed(head, now=0)
+        assert (request.refusal is not None) is refused
+        assert request.refusal is None or request.refusal.status == 413

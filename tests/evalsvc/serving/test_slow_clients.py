@@ -6,6 +6,7 @@ import json
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from select import select
 from struct import pack
 from typing import Any
@@ -119,6 +120,17 @@ def test_chunks_are_refused_with_411(web: Web) -> None:
 def test_a_body_over_the_limit_is_refused_by_its_length_alone(web: Web) -> None:
     request = b"POST /login/ HTTP/1.1\r\n" + HEAD + b"Content-Length: 999999999999\r\n\r\n"
     assert status(connect(web, request)) == 413
+
+
+def test_a_body_over_the_limit_of_its_page_is_refused_before_it_comes(tmp_path: Path) -> None:
+    started = Web(broker_url="memory://", log=tmp_path / "web.log").wait_until_ready()
+    try:
+        request = b"POST /login/ HTTP/1.1\r\n" + HEAD + b"Content-Length: 2500001\r\n\r\n"
+        assert status(connect(started, request)) == 413
+        request = request.replace(b"/login/", b"/boards/a/submit/")
+        assert status(connect(started, request)) == 413
+    finally:
+        started.stop()
 
 
 def test_headers_without_end_are_refused_with_431(web: Web) -> None:

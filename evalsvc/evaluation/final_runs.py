@@ -15,12 +15,12 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Max, Min, Q
+from django.db.models import Max, Q
 from django.utils import timezone
 
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.evaluation.dates import stated
-from evalsvc.evaluation.models import Setting, Submission, System
+from evalsvc.evaluation.models import Setting, Submission
 from evalsvc.evaluation.roles import ORGANISER, Person, role_in
 
 
@@ -42,13 +42,6 @@ def final_under(submission: Submission, user: Person) -> Setting | None:
     choosing = settings.filter(row_rule__in=[f"best:{each.key}" for each in own])
     ended = [*own, *(each for each in choosing if sent < (ended_for(each, sent) or sent))]
     return next((each for each in ended if ended_for(each, sent)), None)
-
-
-def has_final_runs(system: System) -> bool:
-    """True if a setting has ended and made runs of the system final."""
-    settings = Setting.objects.filter(evaluations__submissions__system=system)
-    first = settings.annotate(first=Min("evaluations__submissions__created_at"))
-    return any(ended_for(each, each.first) for each in first)
 
 
 def require_not_final(submission: Submission, by: Person) -> None:

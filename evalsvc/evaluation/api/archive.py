@@ -149,7 +149,7 @@ def _run(run: Submission, final: Mapping[int, list[str]]) -> dict[str, Any]:
     return {name: getattr(run, name) for name in fields} | {
         "team": run.system.team.slug,
         "system": run.system.name,
-        "declared": run.system.declared,
+        "declared": run.declared,
         "final_at": run.final_at if run.pk in final else None,
         "final_in": final.get(run.pk, []),
         "by": run.by.username,

@@ -60,7 +60,7 @@ class RowSerializer(serializers.Serializer[BoardRow]):
     )
     system = serializers.CharField(source="system.name")
     team = serializers.CharField(source="system.team_name")
-    tags = serializers.DictField(source="system.declared", help_text="What the team declares.")
+    tags = serializers.DictField(source="declared.tags", help_text="Declared with runs of the row.")
     baseline = serializers.BooleanField(
         source="system.baseline", help_text="The organisers marked it as a baseline."
     )

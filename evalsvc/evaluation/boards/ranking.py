@@ -13,6 +13,7 @@ from typing import NamedTuple, overload
 from evalsvc.core.web.formatting import counted
 from evalsvc.evaluation.benchmarks.row_rules import BY_CHOICE, ENTRY, best_on
 from evalsvc.evaluation.benchmarks.versions import Rescoring
+from evalsvc.evaluation.boards.declarations import Declarations, Declared
 from evalsvc.evaluation.boards.figures import (
     Figures,
     MeasureFigures,
@@ -117,6 +118,11 @@ class BoardRow(NamedTuple):
         return self.board.systems[self.runs.system]
 
     @property
+    def declared(self) -> Declared:
+        """What its team declared with the runs of the row."""
+        return self.board.declarations[self.runs.system]
+
+    @property
     def columns(self) -> Columns:
         return self.board.columns
 
@@ -205,6 +211,10 @@ class Board:
     @property
     def rescoring(self) -> Rescoring | None:
         return self.figures.rescoring
+
+    @cached_property
+    def declarations(self) -> Declarations:
+        return Declarations(self.version)
 
     @property
     def computed_at(self) -> datetime | None:

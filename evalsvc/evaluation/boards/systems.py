@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from functools import lru_cache
-from typing import Any, NamedTuple
+from collections.abc import Collection
+from typing import NamedTuple
 
-import msgspec
-from django.db.models import QuerySet, TextField
-from django.db.models.functions import Cast
+from django.db.models import QuerySet
 
-from evalsvc.core.web.formatting import INNER_QUOTES
-from evalsvc.core.web.text_validation import is_web_address
 from evalsvc.evaluation.boards.figures import (
     SystemRuns,
 )
 from evalsvc.evaluation.models import (
-    LINKS,
     System,
-    by_name,
 )
 
 
@@ -27,7 +20,6 @@ class BoardSystem(NamedTuple):
 
     pk: int
     name: str
-    tags: str
     baseline: bool
     team_id: int
     team_name: str
@@ -37,33 +29,6 @@ class BoardSystem(NamedTuple):
     def named(self) -> str:
         """Name with the team, as addresses have it."""
         return f"{self.team_slug}/{self.name}"
-
-    @property
-    def declared(self) -> Mapping[str, Any]:
-        """Tags of the team by name; only organisers name a baseline."""
-        return _declared(self.tags)[0]
-
-    @property
-    def tag_texts(self) -> list[str]:
-        """Tags as boards show them, without the description and links."""
-        declared, links = _declared(self.tags)
-        shown = [(key, value) for key, value in declared.items() if value not in (False, None, "")]
-        shown = [(key, value) for key, value in shown if key != "description" and key not in links]
-        texts = (str(key) if value is True else f"{key}: {value}" for key, value in shown)
-        return [text.translate(INNER_QUOTES) for text in texts]
-
-    @property
-    def links(self) -> Mapping[str, str]:
-        """Addresses of its paper and its code."""
-        return _declared(self.tags)[1]
-
-
-@lru_cache(maxsize=2_000)
-def _declared(tags: str) -> tuple[Mapping[str, Any], Mapping[str, str]]:
-    """Return the tags in a text, and the links among them; never changed, as a process keeps them."""
-    declared = by_name(msgspec.json.decode(tags))
-    declared.pop("baseline", None)
-    return declared, {key: declared[key] for key in LINKS if is_web_address(declared.get(key))}
 
 
 class Systems:
@@ -94,8 +59,7 @@ class Systems:
         return self._known.values()
 
     def _read(self, rows: QuerySet[System]) -> None:
-        tags = Cast("tags", TextField())  # thousands are read, and fifty shown
-        fields = ("pk", "name", tags, "baseline", "team_id", "team__name", "team__slug")
+        fields = ("pk", "name", "baseline", "team_id", "team__name", "team__slug")
         self._known |= {row[0]: BoardSystem(*row) for row in rows.values_list(*fields)}
 
     def sort(self, runs: list[SystemRuns]) -> None:

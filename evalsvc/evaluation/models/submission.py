@@ -25,7 +25,7 @@ class System(models.Model):
     benchmark = models.ForeignKey(Benchmark, on_delete=models.CASCADE, related_name="systems")
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="systems")
     name = models.CharField(max_length=120)
-    tags = models.JSONField(default=dict, help_text="What the team declares: pre-trained, extra data …")
+    tags = models.JSONField(default=dict, help_text="Of earlier versions; runs have tags of their own.")
     baseline = models.BooleanField(default=False, help_text="The organisers call it a baseline.")
     created_at = models.DateTimeField(db_default=Now())
 
@@ -36,10 +36,6 @@ class System(models.Model):
 
     def __str__(self) -> str:
         return self.name
-
-    @property
-    def declared(self) -> dict[str, Any]:
-        return by_name(self.tags)
 
 
 def by_name(tags: dict[str, Any]) -> dict[str, Any]:
@@ -87,6 +83,9 @@ class Submission(models.Model):
         default=list,
         blank=True,
         help_text="Of a dense file: the label of each column, if not the benchmark's labels in their order.",
+    )
+    tags = models.JSONField(
+        default=dict, help_text="What the team declares with the run: pre-trained, extra data …"
     )
     state = models.CharField(max_length=10, choices=State, default=State.RECEIVED)
     counts = models.JSONField(default=dict, help_text="Lines, claims, bags, missing.")
@@ -138,6 +137,10 @@ class Submission(models.Model):
 
     def __str__(self) -> str:
         return f"{self.system}, run {self.run}"
+
+    @property
+    def declared(self) -> dict[str, Any]:
+        return by_name(self.tags)
 
 
 class FinalEntry(models.Model):

@@ -58,7 +58,7 @@ class Choice:
     def takes(self, row: BoardRow) -> bool:
         """True if a row passes the filters."""
         system, last = row.system, row.runs.last.date()
-        tags = [*system.tag_texts, *system.links] if self.tag else []
+        tags = [*row.declared.texts, *row.declared.links] if self.tag else []
         return (
             any(self.team.casefold() in name.casefold() for name in (system.team_name, system.team_slug))
             and (not self.tag or any(self.tag.casefold() in tag.casefold() for tag in tags))

@@ -142,6 +142,7 @@ def board_page(request: HttpRequest, slug: str) -> HttpResponse:
         pages = page_of(request, view.rows, size=ROWS)
         context["pages"], rows = pages, list(pages)
         shown.systems.load(board_view.systems_of_page(view, rows))
+        shown.declarations.load([row.runs.system for row in rows])
         visible = {row.runs.newest for row in rows if reader.sees_runs_of(row.system.team_id)}
         tests = view.tests.get(shown.setting.pk)
         reported = reported_figures(shown.setting, reader.sees_exact, shown, tests)

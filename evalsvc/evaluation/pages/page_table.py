@@ -224,9 +224,9 @@ def _row(
         strip=strip,
         others=[_cell(column, row) for column in view.columns],
         baseline=row.system.baseline,
-        tags=row.system.tag_texts[:TAGS_SHOWN],
-        links=row.system.links,
-        description=str(row.system.declared.get("description", "")),
+        tags=row.declared.texts[:TAGS_SHOWN],
+        links=row.declared.links,
+        description=str(row.declared.tags.get("description", "")),
         same_files=_same_files(board, row),
     )
 

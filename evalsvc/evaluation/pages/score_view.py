@@ -223,11 +223,7 @@ def provenance(submission: Submission, evaluations: Sequence[Disclosed]) -> list
     facts += [("Gold", f"{gold} ({'; '.join(titles)})", True) for gold, titles in by_gold.items()]
     if evaluations:
         facts += _scoring(evaluations, submission)
-    tags = [
-        f"{key}: {value}"
-        for key, value in submission.system.declared.items()
-        if value not in (False, None, "")
-    ]
+    tags = [f"{key}: {value}" for key, value in submission.declared.items() if value not in (False, None, "")]
     return facts + ([("Declared by the team", ", ".join(tags), False)] if tags else [])
 
 

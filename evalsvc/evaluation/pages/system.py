@@ -67,6 +67,7 @@ def system_file(request: HttpRequest, slug: str, pk: int, format: str) -> HttpRe
 def _context(request: HttpRequest, page: SystemPage) -> dict[str, Any]:
     board, row, setting = page.board, page.row, page.setting
     board.columns.load(board.columns)
+    board.declarations.load([row.runs.system])
     benchmark = setting.benchmark
     outcomes = system_figures.outcomes(page, request)
     seen = roles.visible_submissions(request.user).filter(pk__in=[run.pk for run, _ in page.runs])
@@ -260,8 +261,8 @@ def _declared(page: SystemPage) -> list[tuple[str, str]]:
     """Return the tags of the team."""
     return [
         (key.replace("_", " ").capitalize(), "yes" if value is True else str(value))
-        for key, value in page.row.system.declared.items()
-        if value not in (False, None, "") and key not in page.row.system.links
+        for key, value in page.row.declared.tags.items()
+        if value not in (False, None, "") and key not in page.row.declared.links
     ]
 
 

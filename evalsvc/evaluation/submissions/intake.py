@@ -21,13 +21,12 @@ from evalsvc.core.formats import spacy_pipeline
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.storage import require_room
 from evalsvc.core.web.places import files
-from evalsvc.evaluation import final_runs, submission_states
+from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import file_contract, quotas, scoring_identity, versions
 from evalsvc.evaluation.benchmarks.file_contract import FileContract
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.measures.old_labels import is_mapped
 from evalsvc.evaluation.models import (
-    LINKS,
     Benchmark,
     Evaluation,
     NearDuplicate,
@@ -181,6 +180,7 @@ def _enter(entry: Entry, contract: FileContract, checked: Checked, file: Predict
         layout=checked.layout,
         columns=checked.columns,
         aggregate=entry.aggregate,
+        tags=entry.tags or {},
         counts=checked.counts,
         old_labels=checked.old_labels,
         maps_old_labels=is_mapped(contract.benchmark),
@@ -200,24 +200,10 @@ def _enter(entry: Entry, contract: FileContract, checked: Checked, file: Predict
 def _system(entry: Entry) -> System:
     """Get or create the system, and lock it against parallel withdrawals."""
     system, _ = System.objects.select_for_update(no_key=True).get_or_create(
-        benchmark=entry.benchmark, team=entry.team, name=entry.system, defaults={"tags": entry.tags or {}}
+        benchmark=entry.benchmark, team=entry.team, name=entry.system
     )
     system.team = entry.team
-    if entry.tags and entry.tags != system.tags:
-        System.objects.filter(pk=system.pk).update(tags=_declared(system, entry.tags))
     return system
-
-
-def _declared(system: System, tags: dict[str, Any]) -> dict[str, Any]:
-    """Return the new declarations; beside final runs they may add links to the earlier ones."""
-    if not final_runs.has_final_runs(system):
-        return tags
-    whole: dict[str, Any] = {name: tags[name] for name in LINKS if name in tags} | system.tags
-    for name, value in tags.items():
-        if value != whole.get(name):
-            detail = f"Runs of {system} are final, so what it declares as “{name}” cannot change."
-            raise Conflict("phase_ended", detail, hint="Leave it out, or use another name for the system.")
-    return whole
 
 
 def _by_key(entry: Entry, file: PredictionFile, columns: list[str], phase: str) -> Received | None:
@@ -228,7 +214,7 @@ def _by_key(entry: Entry, file: PredictionFile, columns: list[str], phase: str) 
     ).first()
     if earlier is None:
         return None
-    # tags belong to the system, and may have changed since
+    # tags of runs of earlier versions are those that their system had last
     differences = {
         "another file": (earlier.model_id or earlier.file_id) != file.pk,
         f"run {earlier.run}": earlier.run != entry.run,

@@ -13,6 +13,7 @@ from django.utils.text import slugify
 from evalsvc.core.accounts.models import Team
 from evalsvc.core.web.formatting import quoted
 from evalsvc.evaluation.boards import system_names
+from evalsvc.evaluation.boards.declarations import _declared
 from evalsvc.evaluation.boards.system_names import distinct_names
 from evalsvc.evaluation.boards.systems import BoardSystem
 from evalsvc.evaluation.models import Benchmark
@@ -35,7 +36,7 @@ def named(benchmark: Benchmark, *systems: tuple[str, str], of: int | None = None
         slug = slugify(team) or f"team-{team.encode().hex()}"
         by, _ = Team.objects.get_or_create(name=team, defaults={"slug": slug})
         system = benchmark.systems.create(name=name, team=by)
-        found.append(BoardSystem(system.pk, name, "", False, by.pk, team, by.slug))
+        found.append(BoardSystem(system.pk, name, False, by.pk, team, by.slug))
     runs = [SimpleNamespace(system=each.pk) for each in found]
     of_runs = SimpleNamespace(runs=runs)
     board: Any = SimpleNamespace(setting=benchmark.settings.get(), figures=of_runs, teams_named={})
@@ -81,8 +82,7 @@ def test_a_name_does_not_end_its_own_quotation_marks() -> None:
 
 def test_a_tag_does_not_end_its_own_quotation_marks() -> None:
     tags = '{"x": "a” verified by all; rank “1", "extra": true}'
-    system = BoardSystem(1, "Net", tags, False, 1, "Amy", "amy")
-    assert system.tag_texts == ["extra", "x: a’ verified by all; rank ‘1"]
+    assert _declared(tags).texts == ["extra", "x: a’ verified by all; rank ‘1"]
 
 
 def test_a_name_does_not_state_a_finding_on_the_board(cast: BenchmarkCast, client: Client) -> None:

@@ -117,6 +117,6 @@ def test_a_submission_by_command_takes_all_that_one_by_api_does(cast: BenchmarkC
     words = ["submit", "rel", str(predictions), "--team", "kelpie", "--system", "Net", "--phase", "dev"]
     run(*words, "--tags", '{"pretrained": true}')
     submission = Submission.objects.get()
-    assert (submission.phase, submission.system.tags) == ("dev", {"pretrained": True})
+    assert (submission.phase, submission.tags) == ("dev", {"pretrained": True})
     with pytest.raises(CommandError, match="JSON object"):
         run(*words, "--run", "2", "--tags", "[]")

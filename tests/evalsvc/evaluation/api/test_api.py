@@ -107,7 +107,7 @@ def test_a_form_is_accepted(cast: BenchmarkCast) -> None:
     answer = by_token(cast.kim).post("/api/v1/benchmarks/rel/submissions", fields, format="multipart")
     assert answer.status_code == 202
     assert (answer.json()["run"], answer.json()["filename"]) == ("7", "a.jsonl")
-    assert Submission.objects.get().system.tags == {"seed": 7}
+    assert Submission.objects.get().tags == {"seed": 7}
 
 
 def test_a_form_without_a_file_is_rejected_with_no_file(cast: BenchmarkCast) -> None:
@@ -208,7 +208,7 @@ def test_a_multiline_declaration_in_another_alphabet_is_accepted(cast: Benchmark
     submission = cast.submit(
         cast.relations(), LINES, tags={"extra": "Словари\nи\tкниги", "of": ["BERTで学習"]}
     )
-    assert submission.system.tags["extra"] == "Словари\nи\tкниги"
+    assert submission.tags["extra"] == "Словари\nи\tкниги"
 
 
 def test_names_in_any_script_are_accepted(cast: BenchmarkCast) -> None:

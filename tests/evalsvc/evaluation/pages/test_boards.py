@@ -17,7 +17,7 @@ from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.measures.menu import MENU
-from evalsvc.evaluation.models import Benchmark, Setting, Submission, System
+from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from evalsvc.evaluation.pages import boards
 from evalsvc.evaluation.pages.overviews import overviews
 from tests.cast.benchmarks import ENTITY_GOLD, RELATION_GOLD, BenchmarkCast, Line, freeze, gold_sentence
@@ -114,7 +114,7 @@ def test_tags_are_in_the_order_of_their_names_whatever_the_database_keeps(
     client: Client, cast: BenchmarkCast
 ) -> None:
     scored(cast, cast.relations(), "Alder", 6)
-    System.objects.update(tags={"of": {"b": 1, "a": [2]}, "pre-trained": True, "extra": 7})
+    Submission.objects.update(tags={"of": {"b": 1, "a": [2]}, "pre-trained": True, "extra": 7})
     ordered = '{"extra": 7, "of": {"a": [2], "b": 1}, "pre-trained": true}'
     (row,) = client.get("/boards/rel/board.json").json()["rows"]
     assert json.dumps(row["tags"]) == ordered
@@ -126,7 +126,7 @@ def test_tags_are_in_the_order_of_their_names_whatever_the_database_keeps(
 
 def test_what_a_team_declares_is_quoted_beside_its_system(client: Client, cast: BenchmarkCast) -> None:
     scored(cast, cast.relations(), "Alder", 6)
-    System.objects.update(tags={"entry": "final <b>", "baseline": True, "winner": True})
+    Submission.objects.update(tags={"entry": "final <b>", "baseline": True, "winner": True})
     page = client.get(reverse("board", args=["rel"])).content.decode()
     quoted = '<span class="quiet">declared by the team: “entry: final &lt;b&gt;”, “winner”</span>'
     assert (quoted in page, 'class="chip' in page[: page.index(quoted)]) == (True, False)
@@ -150,7 +150,9 @@ def test_filters_keep_the_ranks_of_the_whole_board(
     scored(cast, benchmark, "Alder", 6)
     scored(cast, benchmark, "Birch", 2)
     paper = "https://example.org/paper"
-    System.objects.filter(name="Birch").update(tags={"pre-trained": "BERT", "paper": paper, "code": "mine"})
+    Submission.objects.filter(system__name="Birch").update(
+        tags={"pre-trained": "BERT", "paper": paper, "code": "mine"}
+    )
     response = client.get(reverse("board", args=["rel"]), query)
     rows = {line.row.system.name: line for line in response.context["table"].rows}
     assert list(rows) == names

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from evalsvc.evaluation import submission_states
-from evalsvc.evaluation.models import Benchmark, Evaluation, Setting, System
+from evalsvc.evaluation.models import Benchmark, Evaluation, Setting, Submission, System
 from evalsvc.evaluation.pages import system_figures
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
 from workers.runner import run_next
@@ -30,7 +30,8 @@ def address(benchmark: Benchmark, name: str, view: str = "system", **query: str)
 def test_every_reader_sees_scores_runs_classes_and_what_to_compare_with(
     client: Client, cast: BenchmarkCast, benchmark: Benchmark
 ) -> None:
-    System.objects.filter(name="Net").update(tags={"trained_on": "train 1.1", "external_data": True})
+    tags = {"trained_on": "train 1.1", "external_data": True}
+    Submission.objects.filter(system__name="Net").update(tags=tags)
     page = client.get(address(benchmark, "Net")).content.decode()
     assert "Micro F1 75.0 ± 25.0, the mean of 3 runs: figure 1 of 4 systems" in page
     assert "every label has equal weight" in page

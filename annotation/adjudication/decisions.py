@@ -304,8 +304,13 @@ def ask_one_more(item: Item, *, by: User) -> Item:
             "Nobody who labels in this project is left who could answer this sentence.",
             hint="Decide it, or ask a curator to add annotators or to open the project.",
         )
-    item_state.ask_one_more(Item.objects.filter(pk=item.pk))
-    item.refresh_from_db(fields=["asked", "called"])
+    answers = Answer.objects.filter(item=item).active()
+    k = item_state.answers_needed(item, project)
+    if len(item_state.counted_answers(answers, k=k)) < k:  # disputed as its decision is out of date
+        item.adjudications.exclude(answers_key="").update(answers_key="")
+    else:
+        item_state.ask_one_more(Item.objects.filter(pk=item.pk))
+        item.refresh_from_db(fields=["asked", "called"])
     return item_state.update_state(item)
 
 

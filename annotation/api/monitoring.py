@@ -26,7 +26,7 @@ from evalsvc.core.errors.handlers import problems
 from evalsvc.core.web.downloads import jsonl_file, long_csv_file
 from evalsvc.core.web.request_validation import validated
 
-STATES = "Items by state; for viewers until the project is closed, `open` and `answered` alone."
+STATES = "Items by state; for viewers until the project is closed their number, `all`."
 CURATORS_ALONE = "Null for others than curators until the project is closed: it would reveal answers."
 
 

@@ -45,12 +45,13 @@ class ItemRecords:
 class DecisionChanges:
     """Decisions that cease to count, and those that count again; answers that are asked again, or no more.
 
-    `outdated` decisions are on answers that changed since.
+    `outdated` decisions are on answers that changed since. `renewed` ones count: the digest of the answers.
     """
 
     lapsed: list[int] = field(default_factory=list)
     restored: list[int] = field(default_factory=list)
     outdated: list[int] = field(default_factory=list)
+    renewed: dict[int, str] = field(default_factory=dict)
     asked_again: list[int] = field(default_factory=list)
     answered: list[int] = field(default_factory=list)
 
@@ -66,6 +67,8 @@ class DecisionChanges:
                 rows.update(reopened_at=at, lapsed=at is not None)
         if self.outdated or runs_all:
             Adjudication.objects.filter(pk__in=self.outdated or [0]).update(answers_key="")
+        for pk, key in self.renewed.items() or [(0, "")] * runs_all:
+            Adjudication.objects.filter(pk=pk).update(answers_key=key)
         for keys, again in ((self.asked_again, True), (self.answered, False)):
             if keys:
                 Answer.objects.filter(pk__in=keys).update(again=again)
@@ -282,6 +285,8 @@ def _apply_decision(
         return
     if decision.lapsed:
         changes.restored.append(decision.pk)
+    if decision.votes_key != ANY_VOTES and decision.answers_key != key:
+        changes.renewed[decision.pk] = key
     item.state, item.gold = Item.State.ADJUDICATED, decided_payload(decision, rules)
     if decision.finding:
         item.state, item.gold = Item.State.UNUSABLE, None

@@ -290,8 +290,7 @@ class _Staging(Staging):
 
     def _places(self, item: Item, before: int) -> int:
         """Return how many further answers count without another k."""
-        k = item.k or self.project.k
-        return max(0, k + item.extra - before) if item.state == Item.State.OPEN else 0
+        return max(0, (item.k or self.project.k) + item.extra - before)
 
     def _new_k(self, item: Item, before: int, new: int) -> int | None:
         """Return the k with which new answers count; None if they are surplus.

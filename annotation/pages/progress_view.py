@@ -38,12 +38,12 @@ def lead(counts: Mapping[str, int], workload: Workload) -> str:
     """Summarise the sentences decided, the answers needed and the time left."""
     if not counts["all"]:
         return "This project has no sentences yet."
-    disputed = counts.get("disputed", 0)
-    decided = counts["all"] - counts["open"] - disputed
+    if workload.needed is None:
+        return f"{counted(counts['all'], 'sentence')}. Outcomes are shown when the project is closed."
+    decided = counts["all"] - counts["open"] - counts["disputed"]
     have = "has" if decided == 1 else "have"
-    got = "an outcome" if "disputed" in counts else "enough answers"
-    summary = f"{decided:,} of {counted(counts['all'], 'sentence')} {have} {got}"
-    if waiting := disputed + counts.get("unanswerable", 0):
+    summary = f"{decided:,} of {counted(counts['all'], 'sentence')} {have} an outcome"
+    if waiting := counts["disputed"] + counts.get("unanswerable", 0):
         summary = f"{summary}, and {waiting:,} {'needs' if waiting == 1 else 'need'} a decision"
     if not workload.needed:
         return f"{summary}. No more answers are needed."
@@ -60,6 +60,9 @@ def stats(
     workload: Workload, times: AnswerTimes, leases: ActiveLeases, idle: Sequence[IdleAnnotator]
 ) -> list[Stat]:
     """Return the figures at the top of the page."""
+    needed = []
+    if workload.needed is not None:
+        needed.append(Stat("Answers needed", f"{workload.needed:,}", "to reach enough answers per sentence"))
     people = f"by {counted(workload.people, 'person', 'people')}" if workload.week else "nobody answered"
     reserved = f"for {counted(leases.people, 'person', 'people')}" if leases.items else "for nobody"
     if leases.first_expiry:
@@ -70,7 +73,7 @@ def stats(
             f"{workload.week:,}",
             f"{people}; {workload.week_before:,} the week before",
         ),
-        Stat("Answers needed", f"{workload.needed:,}", "to reach enough answers per sentence"),
+        *needed,
         Stat("Median time", seconds(times.median_seconds), f"of {counted(times.answers, 'timed answer')}"),
         Stat("Rushed", share(times.rushed), _bound_text(times)),
         Stat("Reserved", f"{leases.items:,}", reserved),

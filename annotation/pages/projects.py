@@ -30,7 +30,6 @@ from annotation.pages.project_page import (
     submit_or_show,
 )
 from annotation.reports import project_stats, remarks
-from annotation.reports.lacking_answers import lacking
 from annotation.reports.vote_figures import figures_of
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
@@ -53,7 +52,6 @@ POLICIES = [
     ),
 ]
 STATE_COLOURS = {
-    "answered": "f1",
     Item.State.SETTLED: "f1",
     Item.State.ADJUDICATED: "f3",
     Item.State.DISPUTED: "f2",
@@ -164,16 +162,8 @@ def index(request: HttpRequest) -> HttpResponse:
         role=Value(roles.CURATOR.value) if user.is_superuser else Subquery(member.values("role")),
     )
     pages = page_of(request, listed.order_by("-created_at", "pk"), size=PER_PAGE)
-    overseen = [project for project in pages if project.role in roles.MAY_OVERSEE]
-    blind = [project for project in overseen if not roles.reads_outcomes(project, project.role)]
-    short = lacking(blind)
     shown = [
-        (
-            project,
-            project in overseen,
-            project.n - short[project.pk].items if project in blind else project.n_ended,
-            project not in blind,
-        )
+        (project, project.role in roles.MAY_OVERSEE, roles.reads_outcomes(project, project.role))
         for project in pages
     ]
     context = {"projects": shown, "pages": pages, "organises": may_organise(user)}
@@ -246,7 +236,7 @@ def state_counts(project: Project, role: str) -> dict[str, int]:
     by_state = project_stats.states_for(project, role)
     decides = role in roles.MAY_DECIDE
     unanswerable = unanswerable_items.unanswerable(project).count() if decides else 0
-    return by_state | {"all": sum(by_state.values()), "unanswerable": unanswerable}
+    return {"all": sum(by_state.values()), "unanswerable": unanswerable} | by_state
 
 
 def _overview_context(project: Project, role: str) -> dict[str, Any]:
@@ -261,13 +251,13 @@ def _overview_context(project: Project, role: str) -> dict[str, Any]:
         role,
         remarks=remarks.remarks(project).count() if role in roles.MAY_DECIDE else 0,
         counts=counts,
-        ended=counts["all"] - counts["open"],
+        ended=counts["all"] - counts.get("open", 0),
         bars=_state_bars(counts),
         bars_title=", ".join(f"{counts[state]:,} {state}" for state in STATE_COLOURS if state in counts),
         answers=figures.ready("stored_answers"),
         answers_each=builder.range_text(limits),
         varying=limits[0] != limits[1],
-        needs_answers=counts["open"] or not counts["all"],
+        needs_answers=counts.get("open") or not counts["all"],
         split=", ".join(f"{title}: {n:,}" for title, n in settled.items()),
         changes=effects.other_policy_changes(project) if reads_label_counts else None,
         other=RULE_TITLES[Rules(project).other_policy],

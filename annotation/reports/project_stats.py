@@ -16,7 +16,6 @@ from annotation.consensus import effects, item_state, majority, recomputation
 from annotation.consensus.rules import Rules, label_names
 from annotation.models import Annotator, Item, ItemCount, ItemQuerySet, Lease, Mark, Project, Vote
 from annotation.reports import workload
-from annotation.reports.lacking_answers import lacking
 from annotation.reports.progress import WorkDay
 from annotation.reports.vote_figures import BUCKET, VoteFigures, figures_of, rows_by_annotator, votes_here
 from annotation.roles import (
@@ -221,12 +220,12 @@ def by_label(project: Project, *, for_user: User, figures: VoteFigures | None = 
 
 
 def states_for(project: Project, role: str) -> dict[str, int]:
-    """Return the number of items in each state; without outcomes, of open ones and those with k answers."""
+    """Return the number of items in each state, or for people who may not read outcomes of all.
+
+    Also how many items have enough answers follows from outcomes, where further people are called.
+    """
     counts = ItemCount.objects.live(project)
-    if reads_outcomes(project, role):
-        return counts.by_state()
-    waiting = lacking([project])[project.pk].items
-    return {"open": waiting, "answered": counts.total() - waiting}
+    return counts.by_state() if reads_outcomes(project, role) else {"all": counts.total()}
 
 
 def overview(project: Project, *, for_user: User, figures: VoteFigures | None = None) -> dict[str, Any]:

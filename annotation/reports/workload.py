@@ -11,7 +11,6 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from annotation.models import Annotator, Lease, Project, Vote
-from annotation.reports.lacking_answers import lacking_answers
 from annotation.reports.progress import answers_needed
 from annotation.reports.vote_figures import WEEK, VoteFigures, figures_of
 from annotation.roles import (
@@ -31,12 +30,12 @@ IDLE_DAYS = 3
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """Answers needed, and given in the last two weeks, by week.
+    """Answers needed, none for people who may not read outcomes, and given in the last two weeks, by week.
 
     The pace is that of the days (UTC) that have ended, at most the last seven since work began.
     """
 
-    needed: int
+    needed: int | None
     week: int
     week_before: int
     people: int
@@ -46,7 +45,9 @@ class Workload:
     @property
     def days_left(self) -> int | None:
         """Days left at the pace of whole days; None with too few answers."""
-        return ceil(self.needed * self.days / self.in_days) if self.in_days >= LEAST_FOR_PACE else None
+        if self.needed is None or self.in_days < LEAST_FOR_PACE:
+            return None
+        return ceil(self.needed * self.days / self.in_days)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ def workload(project: Project, *, for_user: User, figures: VoteFigures | None = 
     begun = max(min(answers, default=today), today - WEEK)
     in_days = sum(n for day, n in answers.items() if begun <= day < today)
     days = max((today - begun).days, 0)
-    needed = answers_needed(project) if reads_outcomes(project, role) else lacking_answers(project)
+    needed = answers_needed(project) if reads_outcomes(project, role) else None
     return Workload(needed, week, both - week, people, days, in_days)
 
 

@@ -33,8 +33,9 @@ class Command(ImportCommand):
         below_k = batch.counts.get("items_below_k", 0)
         if below_k and batch.project:
             n, k = counted(below_k, "item"), batch.project.k
+            need = "needs" if below_k == 1 else "need"
             self.write(
-                f"{n} need fewer answers than the project's k = {k} now. Import with -k {k} to keep it."
+                f"{n} {need} fewer answers than the project's k = {k} now. Import with -k {k} to keep it."
             )
 
     def finish(self, project: Any, options: dict[str, Any]) -> None:

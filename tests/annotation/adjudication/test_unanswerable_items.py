@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
@@ -381,4 +382,41 @@ def test_one_more_person_can_be_asked_about_a_sentence_whose_decision_was_split(
     project, item, people = decided_short_of_an_answer()
     take_step(project, "split")
     decisions.ask_one_more(item, by=curator())
+    item.refresh_from_db()
+    assert (item.state, item.extra, item.free) == ("open", 0, 1)  # the missing answer
     assert leases.lease_next(project, people[3]).item == item
+
+
+def exclude_and_include(item: Item, user: User) -> None:
+    answer = Answer.objects.get(item=item, annotator__user=user)
+    exclusions.exclude_answer(answer, by=curator())
+    exclusions.exclude_answer(answer, by=curator(), excluded=False)
+
+
+def change_and_change_back(item: Item, user: User) -> None:
+    answer_item(item, user, "C", base=1)
+    answer_item(item, user, "A", base=2)
+
+
+def lower_and_raise_k(item: Item, user: User) -> None:
+    projects.set_k(item.project, k=1, by=curator())
+    projects.set_k(item.project, k=2, by=curator())
+
+
+@pytest.mark.parametrize("change", [exclude_and_include, change_and_change_back, lower_and_raise_k])
+@pytest.mark.parametrize("operation", STEPS)
+def test_a_decision_that_counts_again_is_brought_back_by_no_change_of_labels(
+    change: Callable[[Item, User], None], operation: str
+) -> None:
+    project = project_with_items(1, k=2)
+    people, item = annotators(project, 2), project.items.get()
+    answer_item(item, people[0], "A")
+    answer_item(item, people[1], "B")
+    decide(item, payload={"relations": ["C"]})
+    change(item, people[0])
+    item.refresh_from_db()
+    assert item.state == "adjudicated"
+    projects.set_k(project, k=3, by=curator())
+    third = annotators(project, 3)[2]
+    take_step(project, operation)
+    assert leases.lease_next(project, third) is None

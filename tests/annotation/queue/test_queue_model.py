@@ -28,7 +28,6 @@ from annotation.consensus.majority import Verdict, decide
 from annotation.models import Answer, Lease, Vote
 from annotation.queue import exclusions, lease_endings, leases, participants, pauses, quality_settings, votes
 from annotation.queue.available_items import assignable_items
-from annotation.reports.lacking_answers import lacking
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
 from tests.cast import basics
 from tests.cast.projects import annotators, answer_item, curator, is_surplus, project_with_items
@@ -362,13 +361,6 @@ class Queue(RuleBasedStateMachine):
     @invariant()
     def free_places_and_leases_add_up_to_the_answers_needed(self) -> None:
         assert [item.free for item in self.items] == [self.free(at) for at in range(ITEMS)]
-
-    @invariant()
-    def calls_make_no_difference_to_what_items_lack_of_their_answers(self) -> None:
-        is_open = [at for at in range(ITEMS) if self.decided(at)[2].state == "open"]
-        short = [max(0, self.k - len(self.counting(at))) for at in is_open]
-        found = lacking([self.project])[self.project.pk]
-        assert (found.items, found.answers) == (sum(map(bool, short)), sum(short))
 
 
 class QueueBesideChecks(Queue):

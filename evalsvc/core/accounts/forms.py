@@ -235,6 +235,11 @@ class ResetForm(PageForm, auth.PasswordResetForm):
         super().__init__(*args, **kwargs)
         self.fields["email"].label = "E-mail"
 
+    def get_users(self, email: str) -> list[User]:
+        """Return the oldest accounts with an address: anybody can make more."""
+        users = sorted(super().get_users(email), key=lambda user: user.pk)
+        return users[: login_throttle.MAILS_PER_ADDRESS]
+
     def send_mail(self, *templates: Any, **options: Any) -> None:
         """Name the account unless its name could be a message: anybody can sign up with this address."""
         context = templates[2]
@@ -250,9 +255,10 @@ def _label_new_passwords(form: forms.BaseForm) -> None:
 
 
 def _check_password(form: Any, user: User, password: str, *, field: str) -> None:
-    with login_throttle.attempt(form.request, user.username):
+    name = f"{user.pk} logged in"  # no user name: strangers who try to log in keep nobody from this
+    with login_throttle.attempt(form.request, name):
         is_right = user.check_password(password)
     if is_right:
-        login_throttle.clear_attempts(form.request, user.username)
+        login_throttle.clear_attempts(form.request, name)
     else:
         form.add_error(field, "Wrong password. Enter your current password.")

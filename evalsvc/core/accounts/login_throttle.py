@@ -49,9 +49,13 @@ def keyed(text: str) -> str:
     return hmac.new(settings.SECRET_KEY.encode(), text.encode(), "sha256").hexdigest()
 
 
+def _name(username: str) -> str:
+    return keyed(f"name {username.casefold()}")
+
+
 def _keys(request: HttpRequest, username: str) -> dict[str, str]:
     return {
-        "name": keyed(f"name {username.casefold()}"),
+        "name": _name(username),
         "network": keyed(f"network {network_of(request)}"),
     }
 
@@ -193,3 +197,8 @@ def _minutes(seconds: int) -> str:
 def clear_attempts(request: HttpRequest, username: str) -> None:
     """Delete a user's attempts from this network."""
     PasswordTry.objects.filter(**_keys(request, username)).delete()
+
+
+def clear_name(username: str) -> None:
+    """Delete a user's attempts from all networks, once a mailed link has set a password."""
+    PasswordTry.objects.filter(name=_name(username)).delete()

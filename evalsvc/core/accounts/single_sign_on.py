@@ -150,7 +150,7 @@ def _tell_owner(request: HttpRequest, user: User) -> None:
     if not user.email or not outgoing_mail.sends_mail():
         return
     with suppress(login_throttle.TooManyAttempts):  # who connects many is told by the first mails
-        login_throttle.record_mail(request, user.email, kind="identity mail")
+        login_throttle.record_mail(request, str(user.pk), kind="identity mail")
         scheme, host = outgoing_mail.origin_of_links(request)
         context = {
             "name": outgoing_mail.plain_name(user),

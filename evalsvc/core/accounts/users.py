@@ -166,19 +166,22 @@ def password_changed(sessions_ended: str, user: User) -> str:
 
 
 # ---- single sign-on -----------------------------------------------------------------------------
-def may_disconnect(user: User) -> bool:
-    """Keep the last identity of a user without a password."""
-    return user.has_usable_password() or user.identities.count() > 1
+def may_disconnect(user: User, identity: Identity) -> bool:
+    """Keep the first identity of a user without a password.
+
+    Somebody else, in a session left open, could connect their own one instead.
+    """
+    return user.has_usable_password() or user.identities.filter(pk__lt=identity.pk).exists()
 
 
 def disconnect(identity: Identity) -> None:
-    """Delete an identity unless it is the only way to log in."""
+    """Delete an identity, unless it is the first one of a user without a password."""
     with transaction.atomic():
         user = User.objects.select_for_update().get(pk=identity.user_id)
-        if not may_disconnect(user):
+        if not may_disconnect(user, identity):
             raise Conflict(
                 "last_way_in",
-                "This identity is your only way to log in.",
+                "This identity stays connected: it is the first one of your account, which has no password.",
                 hint="Ask an administrator to set a password for you first.",
             )
         Identity.objects.filter(pk=identity.pk).delete()

@@ -246,7 +246,7 @@ ACCOUNTS: dict[str, str] = {
     "invitation_void": "The person who created the invitation may no longer invite. Ask for a new one.",
     "last_owner": "A team needs at least one owner. Make someone else an owner first.",
     "no_member": "The team has no such member. People join it by accepting an invitation.",
-    "last_way_in": "This identity is your only way to log in. Ask an administrator to set a password first.",
+    "last_way_in": "The first identity of an account without a password stays connected. Ask for a password.",
     "name_taken": "A team with this name already exists.",
     "no_labels": "At least one label is required.",
     "not_administrator": "Only administrators can do this.",

@@ -79,8 +79,9 @@ def account(request: HttpRequest) -> HttpResponse:
         "token_form": OwnTokenForm(**whose),
         "connecting": ConfirmedForm(auto_id="id_connect_%s", **whose),
         "new_token": reverse("account-token-new"),
-        "identities": user.identities.order_by("pk"),
-        "may_disconnect": users.may_disconnect(user),
+        "identities": [
+            (identity, users.may_disconnect(user, identity)) for identity in user.identities.order_by("pk")
+        ],
         "provider": settings.OIDC_TITLE if settings.SINGLE_SIGN_ON else "",
     }
     status = 400 if profile.errors or password.errors or elsewhere.errors else 200

@@ -151,6 +151,7 @@ class ResetConfirm(views.PasswordResetConfirmView):
     def form_valid(self, form: Any) -> HttpResponse:
         with login_throttle.place(self.request):
             messages.info(self.request, users.password_changed("Other sessions are logged out.", form.user))
+            login_throttle.clear_name(form.user.username)
             return super().form_valid(form)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from datetime import timedelta
@@ -47,6 +48,41 @@ def test_a_guesser_does_not_lock_out_the_user_on_another_network(client: Client,
     for _ in range(4):
         attempt(client, "wrong")
     assert attempt(client, RIGHT, address="192.0.2.2") == 302
+
+
+def locked_out(client: Client) -> None:
+    """Use up the attempts of all networks on the name."""
+    for n in range(16):
+        attempt(client, "wrong", address=f"192.0.2.{n}")
+    assert attempt(client, RIGHT, address="198.51.100.1") == 429
+
+
+def test_a_guesser_keeps_nobody_who_is_logged_in_from_confirming(client: Client, kim: User) -> None:
+    locked_out(client)
+    client.force_login(kim)
+    form = {"change": "sessions", "password": RIGHT}
+    assert client.post(reverse("account"), form).status_code == 302
+    wrong = form | {"password": "wrong"}
+    assert [client.post(reverse("account"), wrong).status_code for _ in range(4)] == [400, 400, 400, 429]
+
+
+def test_a_reset_ends_the_wait_of_a_name_that_others_tried(client: Client, kim: User) -> None:
+    locked_out(client)
+    client.post(reverse("password-reset"), {"email": kim.email})
+    [link] = re.findall(r"http://testserver(/password/\S+)", str(mail.outbox[0].body))
+    form = client.get(link, follow=True).redirect_chain[0][0]
+    new = "seven-lamps-at-sea"
+    assert client.post(form, {"new_password1": new, "new_password2": new}).status_code == 302
+    assert attempt(client, new, address="198.51.100.1") == 302
+
+
+def test_a_reset_is_mailed_to_the_oldest_accounts_with_the_address(client: Client, kim: User) -> None:
+    """Anybody can make accounts with the address of somebody else."""
+    for n in range(5):
+        User.objects.create_user(f"later{n}", password=RIGHT, email=kim.email)
+    client.post(reverse("password-reset"), {"email": kim.email})
+    assert len(mail.outbox) == login_throttle.MAILS_PER_ADDRESS
+    assert "kim" in mail.outbox[0].subject
 
 
 def test_letter_case_of_the_name_gains_no_attempts(client: Client, kim: User) -> None:

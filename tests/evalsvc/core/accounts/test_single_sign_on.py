@@ -412,12 +412,17 @@ def test_an_identity_of_another_account_cannot_be_connected(client: Client, prov
     assert logged_in_as(client) == "kim"
 
 
-def test_the_only_way_to_log_in_cannot_be_disconnected(client: Client, provider: FakeProvider) -> None:
+def test_the_first_identity_of_an_account_without_a_password_cannot_be_disconnected(
+    client: Client, provider: FakeProvider
+) -> None:
     sign_on(client, provider)
     address = reverse("account-disconnect", args=[Identity.objects.get().pk])
     assert address not in client.get(reverse("account")).content.decode()
     assert client.post(address).status_code == 409
     nora = User.objects.get()
+    later = Identity.objects.create(user=nora, issuer=ISSUER, subject="of somebody else")
+    assert client.post(address).status_code == 409  # their session could take the account
+    assert client.post(reverse("account-disconnect", args=[later.pk])).status_code == 302
     nora.set_password("seven-lamps-at-sea")
     nora.save()
     client.force_login(nora)

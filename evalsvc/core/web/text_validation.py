@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from itertools import groupby
+from math import isfinite
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -54,7 +55,7 @@ def is_storable(text: str) -> bool:
 
 
 def check_storable(value: Any, *, field: str = "") -> None:
-    """Reject a JSON value with unstorable text or deep nesting."""
+    """Reject a JSON value with unstorable text, infinite numbers or deep nesting."""
     level = [value]
     for _ in range(MAX_DEPTH + 1):
         inner: list[Any] = []
@@ -62,6 +63,9 @@ def check_storable(value: Any, *, field: str = "") -> None:
             if isinstance(node, str) and not is_storable(node):
                 detail = "A text contains a NUL character or a lone surrogate."
                 raise DomainError("strange_text", detail, hint="Remove it.", field=field)
+            if isinstance(node, float) and not isfinite(node):
+                detail = f"{node} is no number of JSON, or too large."
+                raise DomainError("invalid_input", detail, hint="Send a finite number.", field=field)
             if isinstance(node, dict):
                 inner += [*node.keys(), *node.values()]
             elif isinstance(node, list | tuple):

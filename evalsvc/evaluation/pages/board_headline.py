@@ -34,7 +34,9 @@ def sentence(
     for pairs in groups:
         for pair in [pair for pair in pairs if pair.first == first][:1]:
             better = "is ahead of" if pair.confirmed else "has a better figure than"
-            sentences.append(f"By {pair.there.title}, {names[pair.second]} {better} {names[pair.first]}.")
+            median = _by_medians(pair.there, pair.second, [pair.first]) if pair.confirmed else ""
+            ahead = f"{names[pair.second]} {better} {names[pair.first]}{median}"
+            sentences.append(f"By {pair.there.title}, {ahead}.")
     return " ".join(sentences)
 
 

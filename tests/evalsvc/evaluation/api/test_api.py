@@ -322,6 +322,8 @@ def test_a_file_of_another_shape_is_told_what_to_send_with_labels_of_the_benchma
         ("system=Net (Reported, Gao (2021), Table 4)", "bad_name"),
         ("run=" + "9" * 41, "bad_name"),
         ("tags=[]", "bad_tags"),
+        ('tags={"a": [1e999]}', "invalid_input"),
+        ('tags={"a": NaN}', "invalid_input"),
         ('tags={"paper": "javascript:alert(1)"}', "bad_tags"),
         ('tags={"code": ["ftp://example.org/code"]}', "bad_tags"),
         ("aggregate=MAX", "bad_aggregate"),

@@ -212,9 +212,7 @@ def decide(
         raise _not_disputed(item)
     # this decision replaces them
     item.adjudications.filter(votes_key=votes_key).update(lapsed=False)
-    item.adjudications.exclude(answers_key="").update(answers_key="")
-    answers = Answer.objects.filter(item=item).active()
-    counted = item_state.counted_answers(answers, k=item_state.answers_needed(item, project))
+    item_state.outdate_decisions(Item.objects.filter(pk=item.pk))
     decision = Adjudication.objects.create(
         item=item,
         by=by,
@@ -222,7 +220,6 @@ def decide(
         finding=finding,
         reason=reason,
         votes_key=votes_key,
-        answers_key=item_state.answers_digest(answer.payload for answer in counted),
         client_id=client_id,
         bulk=bulk,
     )
@@ -307,7 +304,7 @@ def ask_one_more(item: Item, *, by: User) -> Item:
     answers = Answer.objects.filter(item=item).active()
     k = item_state.answers_needed(item, project)
     if len(item_state.counted_answers(answers, k=k)) < k:  # disputed as its decision is out of date
-        item.adjudications.exclude(answers_key="").update(answers_key="")
+        item_state.outdate_decisions(Item.objects.filter(pk=item.pk))
     else:
         item_state.ask_one_more(Item.objects.filter(pk=item.pk))
         item.refresh_from_db(fields=["asked", "called"])

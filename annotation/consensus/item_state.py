@@ -233,6 +233,11 @@ def ask_one_more(items: QuerySet[Item]) -> None:
     Calls that were answered become requests, so that it is the request that waits, which no option cancels.
     """
     items.update(asked=F("asked") + F("called") + 1, called=0)
+    outdate_decisions(items)
+
+
+def outdate_decisions(items: QuerySet[Item]) -> None:
+    """Let missing answers be asked for, though no answer under the decisions changed."""
     Adjudication.objects.filter(item__in=items).exclude(answers_key="").update(answers_key="")
 
 

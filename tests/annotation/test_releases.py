@@ -118,9 +118,9 @@ def test_the_release_form_says_that_hidden_phases_use_the_gold_and_not_how_many(
     assert "idden phases use" not in client.get(page).content.decode()
     add_setting(gold, gold.by)
     for address in (page, reverse("test-set-publish", args=[gold.slug])):
-        told = re.search(r"[^>]*(?=this gold now, or lines of it\.)", client.get(address).content.decode())
-        assert told is not None
-        assert told[0] == "Hidden phases use "
+        subject = re.search(r"[^>]*(?=this gold now, or lines of it\.)", client.get(address).content.decode())
+        assert subject is not None
+        assert subject[0] == "Hidden phases use "
     Setting.objects.update(disclosure="open")
     assert "idden phases use" not in client.get(page).content.decode()
 

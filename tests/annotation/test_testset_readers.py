@@ -87,7 +87,7 @@ def digests(test_set: TestSet) -> set[str]:
 def test_only_people_who_may_learn_a_gold_read_a_digest_of_it(
     client: Client, role: str, closed: bool
 ) -> None:
-    """A viewer told the labels of 24 of 24 lines, by the digest and the counts of labels."""
+    """From the digest and the counts of labels, a viewer worked out 24 of 24 labels."""
     test_set = released()
     if closed:
         close(test_set.project)
@@ -206,7 +206,7 @@ def replies_about(client: Client, test_set: TestSet) -> list[str]:
 def test_until_a_project_is_closed_others_than_curators_read_no_outcomes_of_its_sets(
     client: Client, role: str
 ) -> None:
-    """Two freezes around an answer told its label, and whether it settled the sentence."""
+    """Two freezes around an answer revealed its label, and whether it settled the sentence."""
     shown: list[list[str]] = []
     for label, decided in (("A", False), ("B", True)):
         with rolled_back():

@@ -105,9 +105,8 @@ class Provider(OIDCAuthenticationBackend):
         session = self.request.session
         connecting, secret = _taken(session, CONNECTING), _taken(session, INVITATION)
         for _ in range(TRIES - 1):
-            with suppress(
-                IntegrityError, users.NameTaken
-            ):  # the identity or its name was stored at the same moment
+            # the identity or its name was stored at the same moment
+            with suppress(IntegrityError, users.NameTaken):
                 return self._known_or_new(claims, connecting, secret)
         return self._known_or_new(claims, connecting, secret)
 
@@ -149,7 +148,7 @@ def _tell_owner(request: HttpRequest, user: User) -> None:
     """Mail the owner of an account that an identity was connected to it."""
     if not user.email or not outgoing_mail.sends_mail():
         return
-    with suppress(login_throttle.TooManyAttempts):  # who connects many is told by the first mails
+    with suppress(login_throttle.TooManyAttempts):  # the first mails are enough
         login_throttle.record_mail(request, str(user.pk), kind="identity mail")
         scheme, host = outgoing_mail.origin_of_links(request)
         context = {

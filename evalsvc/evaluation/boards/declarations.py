@@ -50,7 +50,7 @@ class Declarations:
     """Tags of the systems of a board: those of the newest of its runs that declares any.
 
     Paper and code may also come from a later run, of which readers see figures on another board. What a run
-    declares that is sealed, waits or was withdrawn would tell of it.
+    declares that is sealed, waits or was withdrawn would reveal it.
     """
 
     def __init__(self, version: SettingVersion) -> None:

@@ -348,7 +348,7 @@ def take_step(project: Project, operation: str) -> OntologyStep:
 def test_a_change_of_labels_brings_no_decided_sentence_back_to_annotators(
     operation: str, either_database: str
 ) -> None:
-    """Which ones came told the labels of others, or of the decision."""
+    """Those that came back revealed the labels of others, or of the decision."""
     project, item, people = decided_short_of_an_answer()
     take_step(project, operation)
     item.refresh_from_db()

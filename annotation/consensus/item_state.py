@@ -266,27 +266,20 @@ def _apply_decision(
     rules: Rules,
     changes: DecisionChanges,
 ) -> None:
-    """Apply the first decision on exactly these votes, or any, in current labels.
+    """Apply the first decision that holds, in current labels; the others lapse.
 
-    While answers are missing, one that lapsed does not count again: that nobody is asked any more would tell
-    whoever tries labels when the answers, by whomever, are those of the decision. A change of labels alone
-    brings no item back to annotators: which ones come would tell the answers, or the decision.
+    While answers are missing, an item decided on these very answers is disputed where no decision holds. A
+    change of labels alone brings no item back to annotators: which ones come would tell the answers, or the
+    decision.
     """
-    waits = item.state == Item.State.OPEN
     key = answers_digest(raw)
-    same_answers = {each.pk for each in decisions if each.answers_key == key}
-    changes.outdated += [each.pk for each in decisions if each.answers_key and each.pk not in same_answers]
-    made_on_these = (
-        each
-        for each in decisions
-        if each.votes_key == ANY_VOTES
-        or (waits and each.pk in same_answers)
-        or (each.votes_key == item.votes_key and not (waits and each.lapsed))
-    )
-    decision = next((each for each in made_on_these if decided_payload(each, rules)), None)
+    known = [each for each in decisions if each.answers_key == key]
+    changes.outdated += [each.pk for each in decisions if each.answers_key and each not in known]
+    holding = (each for each in decisions if _holds(each, item, key) and decided_payload(each, rules))
+    decision = next(holding, None)
     changes.lapsed += [each.pk for each in decisions if not each.lapsed and each is not decision]
     if decision is None:
-        item.state = Item.State.DISPUTED if waits and same_answers else item.state
+        item.state = Item.State.DISPUTED if known and item.state == Item.State.OPEN else item.state
         return
     if decision.lapsed:
         changes.restored.append(decision.pk)
@@ -296,6 +289,21 @@ def _apply_decision(
     if decision.finding:
         item.state, item.gold = Item.State.UNUSABLE, None
     item.policy_matters = False
+
+
+def _holds(decision: Adjudication, item: Item, key: str) -> bool:
+    """True if the decision is about the item's answers, whose digest as given is `key`.
+
+    With enough answers they must be split as they were, by current labels. While answers are missing, they
+    must be the same as given, or, without a digest, be split as they were under a decision that never lapsed:
+    one that came back would tell whoever tries labels how others answered, since nobody is asked any more.
+    """
+    if decision.votes_key == ANY_VOTES:
+        return True
+    same_split = decision.votes_key == item.votes_key
+    if item.state == Item.State.OPEN:
+        return decision.answers_key == key or (same_split and not decision.lapsed)
+    return same_split
 
 
 def decided_payload(decision: Adjudication, rules: Rules) -> Payload | None:

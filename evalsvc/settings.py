@@ -204,6 +204,7 @@ DEFAULT_FROM_EMAIL = SERVER_EMAIL = os.environ.get("EMAIL_FROM") or "evalsvc@loc
 # ---- single sign-on: off unless a client id is set -----------------------------------------------
 OIDC_RP_CLIENT_ID = os.environ.get("OIDC_CLIENT_ID", "")
 SINGLE_SIGN_ON = bool(OIDC_RP_CLIENT_ID)
+OIDC_TITLE = (os.environ.get("OIDC_TITLE") or "single sign-on") if SINGLE_SIGN_ON else ""
 if SINGLE_SIGN_ON:
     OIDC_RP_CLIENT_SECRET = env_for_sign_on("OIDC_CLIENT_SECRET")
     OIDC_ISSUER = env_for_sign_on("OIDC_ISSUER")
@@ -212,7 +213,6 @@ if SINGLE_SIGN_ON:
     OIDC_OP_USER_ENDPOINT = env_for_sign_on("OIDC_USERINFO_URL")
     OIDC_OP_JWKS_ENDPOINT = env_for_sign_on("OIDC_JWKS_URL")
     OIDC_RP_SIGN_ALGO = env_choice("OIDC_SIGN_ALGO", "RS256", "ES256", "HS256")
-    OIDC_TITLE = os.environ.get("OIDC_TITLE") or "single sign-on"
     # Create accounts for users of the provider without an invitation.
     OIDC_OPENS_ACCOUNTS = env_bool("OIDC_OPENS_ACCOUNTS", default=SIGN_UP == "open")
     OIDC_RP_SCOPES, OIDC_USE_PKCE, OIDC_TIMEOUT = "openid email profile", True, 5

@@ -1,4 +1,4 @@
-"""Mail: availability, and sending that no response waits for."""
+"""Mail: availability, what owners of accounts are told, and sending that no response waits for."""
 
 from __future__ import annotations
 
@@ -6,14 +6,19 @@ import logging
 import re
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import cache
+from contextlib import suppress
+from functools import cache, partial
+from typing import Literal
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.db import close_old_connections
+from django.core.mail import send_mail
+from django.db import close_old_connections, transaction
 from django.http import HttpRequest
 from django.http.request import split_domain_port
+from django.template.loader import render_to_string
 
+from evalsvc.core.accounts import login_throttle
 from evalsvc.core.accounts.models import User
 
 log = logging.getLogger(__name__)
@@ -42,6 +47,28 @@ def origin_of_links(request: HttpRequest) -> tuple[str, str]:
         return trusted.scheme, trusted.netloc
     name, port = split_domain_port(request.get_host())
     return request.scheme or "http", name if request.is_secure() or not port else f"{name}:{port}"
+
+
+def tell_owner(
+    request: HttpRequest, user: User, change: Literal["identity", "address", "password", "token"]
+) -> None:
+    """Mail the owner what opens an account from now on, to the address that it has had so far."""
+    if not user.email or not sends_mail():
+        return
+    with suppress(login_throttle.TooManyAttempts):  # the first mails are enough
+        login_throttle.record_mail(request, str(user.pk), kind=f"{change} mail")
+        scheme, host = origin_of_links(request)
+        context = {
+            "change": change,
+            "name": plain_name(user),
+            "provider": settings.OIDC_TITLE,
+            "host": host,
+            "origin": f"{scheme}://{host}",
+        }
+        subject = render_to_string("accounts/change_subject.txt", context).strip()
+        text, to = render_to_string("accounts/change_mail.txt", context), [user.email]
+        send = partial(send_mail, subject, text, None, to)
+        transaction.on_commit(partial(send_later, send))
 
 
 def send_later(send: Callable[[], object]) -> None:

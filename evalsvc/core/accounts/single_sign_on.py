@@ -8,7 +8,6 @@ import re
 import time
 import unicodedata
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 import jwt
@@ -17,12 +16,10 @@ from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.contrib.sessions.backends.base import SessionBase, UpdateError
 from django.core.exceptions import SuspiciousOperation, ValidationError
-from django.core.mail import send_mail
 from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import render
-from django.template.loader import render_to_string
 from django.urls import path, reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
@@ -30,7 +27,7 @@ from django.views.decorators.http import require_POST
 from mozilla_django_oidc.auth import OIDCAuthenticationBackend
 from mozilla_django_oidc.views import OIDCAuthenticationCallbackView, OIDCAuthenticationRequestView
 
-from evalsvc.core.accounts import invitations, login_throttle, outgoing_mail, security_log, users
+from evalsvc.core.accounts import invitations, outgoing_mail, security_log, users
 from evalsvc.core.accounts.forms import ConfirmedForm
 from evalsvc.core.accounts.login_throttle import network_of, record_sign_on
 from evalsvc.core.accounts.models import Identity, User, folded_name
@@ -126,7 +123,7 @@ class Provider(OIDCAuthenticationBackend):
                     user=self.request.user, issuer=settings.OIDC_ISSUER, subject=claims["sub"]
                 )
                 security_log.write("identity_connected", request=self.request, account=self.request.user)
-                _tell_owner(self.request, self.request.user)
+                outgoing_mail.tell_owner(self.request, self.request.user, "identity")
             return self.request.user
         return identity.user if identity else self._new(claims, secret or "")
 
@@ -142,25 +139,6 @@ class Provider(OIDCAuthenticationBackend):
         if url:
             self.request.session["oidc_login_next"] = url
         return user
-
-
-def _tell_owner(request: HttpRequest, user: User) -> None:
-    """Mail the owner of an account that an identity was connected to it."""
-    if not user.email or not outgoing_mail.sends_mail():
-        return
-    with suppress(login_throttle.TooManyAttempts):  # the first mails are enough
-        login_throttle.record_mail(request, str(user.pk), kind="identity mail")
-        scheme, host = outgoing_mail.origin_of_links(request)
-        context = {
-            "name": outgoing_mail.plain_name(user),
-            "provider": settings.OIDC_TITLE,
-            "host": host,
-            "link": f"{scheme}://{host}{reverse('account')}#sso",
-        }
-        subject = render_to_string("accounts/identity_subject.txt", context).strip()
-        text, to = render_to_string("accounts/identity_mail.txt", context), [user.email]
-        send = partial(send_mail, subject, text, None, to)
-        transaction.on_commit(partial(outgoing_mail.send_later, send))
 
 
 def _received(

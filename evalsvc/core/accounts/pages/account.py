@@ -18,7 +18,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
-from evalsvc.core.accounts import login_throttle, sessions, teams, tokens, users
+from evalsvc.core.accounts import login_throttle, outgoing_mail, sessions, teams, tokens, users
 from evalsvc.core.accounts.forms import (
     SCOPES,
     ConfirmedForm,
@@ -61,11 +61,14 @@ def account(request: HttpRequest) -> HttpResponse:
     if change == "person" and profile.is_valid():
         names = {name: profile.cleaned_data[name] for name in ("first_name", "last_name", "email")}
         User.objects.filter(pk=user.pk).update(**names)
+        if names["email"] != user.email:
+            outgoing_mail.tell_owner(request, user, "address")
         messages.info(request, "Name and e-mail address saved.")
         return redirect("account")
     if change == "password" and user.has_usable_password() and password.is_valid():
         with login_throttle.place(request):
             update_session_auth_hash(request, password.save())
+        outgoing_mail.tell_owner(request, user, "password")
         messages.info(request, users.password_changed("Your other sessions are logged out.", user))
         return redirect("account")
     context = {
@@ -82,7 +85,7 @@ def account(request: HttpRequest) -> HttpResponse:
         "identities": [
             (identity, users.may_disconnect(user, identity)) for identity in user.identities.order_by("pk")
         ],
-        "provider": settings.OIDC_TITLE if settings.SINGLE_SIGN_ON else "",
+        "provider": settings.OIDC_TITLE,
     }
     status = 400 if profile.errors or password.errors or elsewhere.errors else 200
     return render(request, "accounts/account.html", context, status=status)
@@ -169,6 +172,7 @@ def _issue(request: HttpRequest, form: TokenForm, team: Team | None = None) -> H
         return render(request, "accounts/new_token.html", {"form": form, "team": team}, status=400)
     values = {"team": team, **form.cleaned_data}
     token, secret = tokens.issue(person(request), **values | {"days": values["days"] or None})
+    outgoing_mail.tell_owner(request, token.user, "token")
     return redirect_with_secret(reverse("token", args=[token.pk]), secret)
 
 

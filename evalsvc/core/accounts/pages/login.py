@@ -27,8 +27,8 @@ hides_passwords = sensitive_post_parameters("password1", "password2")
 
 
 def _sign_in_options() -> dict[str, Any]:
-    provider = settings.OIDC_TITLE if settings.SINGLE_SIGN_ON else ""
-    return {"sign_up": settings.SIGN_UP, "provider": provider, "mails": outgoing_mail.sends_mail()}
+    mails = outgoing_mail.sends_mail()
+    return {"sign_up": settings.SIGN_UP, "provider": settings.OIDC_TITLE, "mails": mails}
 
 
 class LogIn(views.LoginView):
@@ -152,7 +152,9 @@ class ResetConfirm(views.PasswordResetConfirmView):
         with login_throttle.place(self.request):
             messages.info(self.request, users.password_changed("Other sessions are logged out.", form.user))
             login_throttle.clear_name(form.user.username)
-            return super().form_valid(form)
+            response = super().form_valid(form)
+        outgoing_mail.tell_owner(self.request, form.user, "password")
+        return response
 
 
 log_in = takes()(LogIn.as_view())

@@ -453,6 +453,74 @@ def test_changing_the_address_needs_the_password_and_changing_the_name_does_not(
     assert kim.email == "new@example.org"
 
 
+@pytest.mark.parametrize(
+    ("change", "subject", "link"),
+    [
+        (
+            {"change": "person", "email": "new@example.org", "password": OLD},
+            "New e-mail address",
+            "/account/",
+        ),
+        (
+            {"change": "password", "old_password": OLD, "new_password1": NEW, "new_password2": NEW},
+            "New password",
+            "/password/",
+        ),
+        (
+            {"name": "laptop", "scope": "submit", "days": "30", "password": OLD},
+            "New token",
+            "/account/#tokens",
+        ),
+    ],
+    ids=["address", "password", "token"],
+)
+def test_the_owner_is_mailed_at_the_address_so_far_about_what_opens_the_account(
+    client: Client,
+    kim: User,
+    django_capture_on_commit_callbacks: Any,
+    change: dict[str, str],
+    subject: str,
+    link: str,
+) -> None:
+    client.force_login(kim)
+    address = reverse("account") if "change" in change else reverse("account-token-new")
+    with django_capture_on_commit_callbacks(execute=True):
+        assert (
+            client.post(address, change | {"password": "wrong", "old_password": "wrong"}).status_code == 400
+        )
+    assert mail.outbox == []
+    with django_capture_on_commit_callbacks(execute=True):
+        assert client.post(address, change).status_code == 302
+    [message] = mail.outbox
+    assert (message.to, message.subject) == (["kim@example.org"], f"{subject} at testserver")
+    text = str(message.body)
+    assert "the account kim at testserver" in text
+    assert re.findall(r"^http://testserver(/\S+)$", text, re.MULTILINE) == [link]
+    assert NEW not in text
+    assert "new@example.org" not in text
+
+
+def test_a_changed_name_alone_is_no_mail(
+    client: Client, kim: User, django_capture_on_commit_callbacks: Any
+) -> None:
+    client.force_login(kim)
+    form = {"change": "person", "first_name": "Kim", "email": kim.email}
+    with django_capture_on_commit_callbacks(execute=True):
+        assert client.post(reverse("account"), form).status_code == 302
+    assert mail.outbox == []
+
+
+def test_a_password_set_by_a_mailed_link_is_told_too(
+    client: Client, kim: User, django_capture_on_commit_callbacks: Any
+) -> None:
+    client.post(reverse("password-reset"), {"email": kim.email})
+    [link] = re.findall(r"http://testserver(/password/\S+)", str(mail.outbox[0].body))
+    form = client.get(link, follow=True).redirect_chain[0][0]
+    with django_capture_on_commit_callbacks(execute=True):
+        assert client.post(form, {"new_password1": NEW, "new_password2": NEW}).status_code == 302
+    assert [message.subject for message in mail.outbox[1:]] == ["New password at testserver"]
+
+
 def test_a_new_password_needs_the_current_one_and_ends_other_sessions(client: Client, kim: User) -> None:
     client.force_login(kim)
     other_session = Client()

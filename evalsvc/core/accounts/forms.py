@@ -126,10 +126,11 @@ class LogInForm(PageForm, auth.AuthenticationForm):
         if self.request is None:
             raise TypeError("The login form needs its request, to count attempts per network.")
         tried = username and self.cleaned_data.get("password")
-        with login_throttle.attempt(self.request, username) if tried else nullcontext():
+        keys = login_throttle.of_name(self.request, username)
+        with login_throttle.attempt(self.request, keys) if tried else nullcontext():
             cleaned = super().clean()
         if self.get_user():
-            login_throttle.clear_attempts(self.request, username)
+            login_throttle.clear(keys)
         return cleaned
 
 
@@ -255,10 +256,10 @@ def _label_new_passwords(form: forms.BaseForm) -> None:
 
 
 def _check_password(form: Any, user: User, password: str, *, field: str) -> None:
-    name = f"{user.pk} logged in"  # no user name: strangers who try to log in keep nobody from this
-    with login_throttle.attempt(form.request, name):
+    keys = login_throttle.of_session(form.request)
+    with login_throttle.attempt(form.request, keys, networks=1):
         is_right = user.check_password(password)
     if is_right:
-        login_throttle.clear_attempts(form.request, name)
+        login_throttle.clear(keys)
     else:
         form.add_error(field, "Wrong password. Enter your current password.")

@@ -50,13 +50,23 @@ def keyed(text: str) -> str:
 
 
 def _name(username: str) -> str:
-    return keyed(f"name {username.casefold()}")
+    """Return the key of a user name as it is looked up: in another case it is another name."""
+    return keyed(f"name {username}")
 
 
-def _keys(request: HttpRequest, username: str) -> dict[str, str]:
+def of_name(request: HttpRequest, username: str) -> dict[str, str]:
+    """Return the keys of log-ins by a user name."""
+    return {"name": _name(username), "network": keyed(f"network {network_of(request)}")}
+
+
+def of_session(request: HttpRequest) -> dict[str, str]:
+    """Return the keys of questions for the password of somebody who is logged in.
+
+    Nobody locks them in the session of somebody else: neither by log-ins nor in another session.
+    """
     return {
-        "name": _name(username),
-        "network": keyed(f"network {network_of(request)}"),
+        "name": keyed(f"question {request.session.session_key}"),
+        "network": keyed(f"questions from {network_of(request)}"),
     }
 
 
@@ -66,20 +76,21 @@ def place(request: HttpRequest) -> AbstractContextManager[None]:
 
 
 @contextmanager
-def attempt(request: HttpRequest, username: str) -> Iterator[None]:
+def attempt(request: HttpRequest, keys: dict[str, str], *, networks: int = 5) -> Iterator[None]:
     """Record a password attempt before it is made, or raise beyond a limit.
 
-    One that finds no place among those who hash is not made, and does not count.
+    From so many networks the limit can be used up. An attempt that finds no place among those who hash
+    is not made, and does not count.
     """
     with place(request):
-        _record_attempt(request, username)
+        _record_attempt(keys, networks)
         yield
 
 
-def _record_attempt(request: HttpRequest, username: str) -> None:
-    keys, limit = _keys(request, username), settings.PASSWORD_TRIES
-    name, network = Q(name=keys["name"]), Q(network=keys["network"])
-    wait = _record(keys, WINDOW, (limit, name & network), (limit * 5, name), (limit * 10, network))
+def _record_attempt(keys: dict[str, str], networks: int) -> None:
+    limit, name, network = settings.PASSWORD_TRIES, Q(name=keys["name"]), Q(network=keys["network"])
+    limits = (limit, name & network), (limit * networks, name), (limit * 10, network)
+    wait = _record(keys, WINDOW, *limits)
     if wait:
         raise TooManyAttempts(
             "too_many_tries",
@@ -194,9 +205,9 @@ def _minutes(seconds: int) -> str:
     return counted(-(-seconds // 60), "minute")
 
 
-def clear_attempts(request: HttpRequest, username: str) -> None:
-    """Delete a user's attempts from this network."""
-    PasswordTry.objects.filter(**_keys(request, username)).delete()
+def clear(keys: dict[str, str]) -> None:
+    """Delete the attempts of a name or session from this network, once the password was right."""
+    PasswordTry.objects.filter(**keys).delete()
 
 
 def clear_name(username: str) -> None:

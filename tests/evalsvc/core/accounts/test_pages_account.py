@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.password_validation import validate_password
+from django.contrib.sessions.backends.db import SessionStore
 from django.core import mail
 from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
@@ -317,6 +318,7 @@ def test_a_password_that_is_being_set_gives_back_no_right_taken_meanwhile(kim: U
     form: NewPasswordForm | PasswordForm = NewPasswordForm(kim, values)
     if not by_mail:
         request = RequestFactory().post("/")
+        request.session = SessionStore()
         form = PasswordForm(kim, values | {"old_password": OLD}, request=request)
     assert form.is_valid()
     users.set_active(kim, active=False, by=root)

@@ -230,15 +230,22 @@ class NewPasswordForm(PageForm, SetsPassword):
 
 
 class ResetForm(PageForm, auth.PasswordResetForm):
-    """E-mail address of the account whose password is to be reset."""
+    """E-mail address of the account whose password is to be reset, and its name if others have that, too."""
+
+    username = auth.UsernameField(
+        max_length=150, required=False, label="User name",
+        help_text="Only needed if several accounts have this address.",
+    )  # fmt: skip
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["email"].label = "E-mail"
 
     def get_users(self, email: str) -> list[User]:
-        """Return the oldest accounts with an address: anybody can make more."""
+        """Return the account of the name, or the oldest with the address: anybody can make more."""
         users = sorted(super().get_users(email), key=lambda user: user.pk)
+        if name := self.cleaned_data["username"]:
+            return [user for user in users if user.username == name]
         return users[: login_throttle.MAILS_PER_ADDRESS]
 
     def send_mail(self, *templates: Any, **options: Any) -> None:

@@ -100,14 +100,15 @@ def _record_attempt(keys: dict[str, str], networks: int) -> None:
         )
 
 
-def record_mail(request: HttpRequest, to: str, *, kind: str = "mail") -> None:
+def record_mail(request: HttpRequest, to: str, *, username: str = "", kind: str = "mail") -> None:
     """Record a requested mail, or raise beyond a limit.
 
-    Each kind has limits of its own: invitations keep nobody from resetting a password. Unknown
+    Each kind has limits of its own, and so has each user name that is given with an address:
+    invitations, and resets for other accounts, keep nobody from resetting a password. Unknown
     addresses count too, so that the response doesn't reveal which addresses have an account.
     """
     keys = {
-        "name": keyed(f"{kind} {to.strip().casefold()}"),
+        "name": keyed(f"{kind} {to.strip().casefold()}\n{username}"),
         "network": keyed(f"{kind}s from {network_of(request)}"),
     }
     address, network = Q(name=keys["name"]), Q(network=keys["network"])

@@ -106,7 +106,7 @@ def _render(request: HttpRequest, template: str, form: SignUpForm, **more: Any) 
 
 # ---- password reset by mail ---------------------------------------------------------------------
 class Reset(views.PasswordResetView):
-    """E-mail address form; its response doesn't reveal known addresses."""
+    """Form for e-mail address and user name; its response doesn't reveal which an account has."""
 
     template_name = "accounts/reset.html"
     form_class = ResetForm
@@ -122,7 +122,8 @@ class Reset(views.PasswordResetView):
         return super().dispatch(request, *args, **kwargs)
 
     def form_valid(self, form: Any) -> HttpResponse:
-        login_throttle.record_mail(self.request, form.cleaned_data["email"])
+        email, username = (form.cleaned_data[name] for name in ("email", "username"))
+        login_throttle.record_mail(self.request, email, username=username)
         scheme, host = outgoing_mail.origin_of_links(self.request)
         options = {
             "use_https": scheme == "https",

@@ -131,6 +131,25 @@ def test_a_reset_is_mailed_to_the_oldest_accounts_with_the_address(client: Clien
     assert "kim" in mail.outbox[0].subject
 
 
+def test_a_reset_with_a_user_name_is_mailed_to_this_account_alone_whatever_others_request(
+    client: Client, kim: User
+) -> None:
+    """Three older accounts that took an address kept its owner from a reset for good."""
+    later = User.objects.create_user("later", password=RIGHT, email="mia@example.org")
+    User.objects.create_user("latest", password=RIGHT, email=later.email)
+    older = [kim, *(User.objects.create_user(f"n{n}", password=RIGHT) for n in range(2))]
+    User.objects.filter(pk__in=[user.pk for user in older]).update(email=later.email)
+    statuses = [request_mail(Client(), later.email, address=f"192.0.2.{n}") for n in range(4)]
+    assert statuses == [302, 302, 302, 429]
+    statuses = [request_mail(Client(), later.email, name="Later") for _ in range(4)]
+    assert statuses == [302, 302, 302, 429]
+    mail.outbox.clear()
+    assert request_mail(client, "MIA@example.org", name="\uff4cater ") == 302
+    [message] = mail.outbox
+    assert "for later " in message.subject
+    assert message.to == [later.email]
+
+
 def test_other_cases_of_a_name_log_nobody_in_and_take_no_attempts_from_it(
     either_database: str, settings: Any
 ) -> None:
@@ -381,8 +400,9 @@ def test_new_accounts_are_limited_per_network_and_hash_before_they_write(
 
 
 # ---- mails that are asked for --------------------------------------------------------------------
-def request_mail(client: Client, email: str, *, address: str = "192.0.2.1") -> int:
-    return client.post(reverse("password-reset"), {"email": email}, REMOTE_ADDR=address).status_code
+def request_mail(client: Client, email: str, *, name: str = "", address: str = "192.0.2.1") -> int:
+    form = {"email": email, "username": name}
+    return client.post(reverse("password-reset"), form, REMOTE_ADDR=address).status_code
 
 
 @pytest.mark.parametrize("email", ["kim@example.org", "nobody@example.org"])

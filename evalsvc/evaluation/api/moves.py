@@ -15,6 +15,7 @@ from evalsvc.evaluation import roles
 from evalsvc.evaluation.api.boards import RescoringSerializer
 from evalsvc.evaluation.api.lookups import setting_of
 from evalsvc.evaluation.api.shown_settings import VersionSerializer
+from evalsvc.evaluation.boards.systems import BoardSystem
 from evalsvc.evaluation.comparison import moves
 from evalsvc.evaluation.comparison.moves import Moves
 
@@ -44,6 +45,13 @@ class LabelMoveSerializer(serializers.Serializer[moves.LabelMove]):
 class TurnedPairSerializer(serializers.Serializer[Any]):
     ahead_before = serializers.CharField()
     ahead_after = serializers.CharField()
+    team_before = serializers.CharField(help_text="Team of the system that was ahead before.")
+    team_after = serializers.CharField()
+
+
+class LeftSystemSerializer(serializers.Serializer[BoardSystem]):
+    system = serializers.CharField(source="name")
+    team = serializers.CharField(source="team_name")
 
 
 class MovesSerializer(serializers.Serializer[Moves]):
@@ -55,9 +63,8 @@ class MovesSerializer(serializers.Serializer[Moves]):
     held_back = serializers.CharField(source="after.held_back")
     order_by = serializers.CharField(source="after.order_by")
     systems = SystemMoveSerializer(many=True)
-    left = serializers.ListField(
-        child=serializers.CharField(), help_text="Systems on the earlier board alone."
-    )
+    left = serializers.SerializerMethodField(help_text="Names of the systems on the earlier board alone.")
+    left_systems = LeftSystemSerializer(many=True, source="left", help_text="These systems with their teams.")
     turned = serializers.SerializerMethodField(help_text="Pairs whose order by the main measure turned.")
     labels = LabelMoveSerializer(
         many=True, help_text="The greatest effect first; empty while the gold is hidden."
@@ -65,10 +72,18 @@ class MovesSerializer(serializers.Serializer[Moves]):
 
     @extend_schema_field(TurnedPairSerializer(many=True))
     def get_turned(self, found: Moves) -> list[dict[str, str]]:
-        names = {move.row.system.pk: move.row.system.name for move in found.systems}
         return [
-            {"ahead_before": names[pair.first], "ahead_after": names[pair.second]} for pair in found.turned
+            {
+                "ahead_before": before.name,
+                "ahead_after": after.name,
+                "team_before": before.team_name,
+                "team_after": after.team_name,
+            }
+            for before, after in found.turned
         ]
+
+    def get_left(self, found: Moves) -> list[str]:
+        return [each.name for each in found.left]
 
 
 class VersionMoves(APIView):

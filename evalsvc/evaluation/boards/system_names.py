@@ -18,9 +18,21 @@ LONGEST_PART = 8  # words of a name that are compared with a team's name
 MOST_PARTS = 20_000  # looked up; more need all teams of the board
 
 
-def distinct_names(systems: Collection[BoardSystem], board: Board) -> dict[int, str]:
-    """Return the names by key, with the team where two look alike, or one names another team of the board."""
-    shared = Counter(folded(system.name) for system in systems)
+def names_on_board(board: Board, systems: Collection[int] | None = None) -> dict[int, str]:
+    """Return the names of systems, by default of all, so that none is taken for another one of the board."""
+    every = [board.systems[runs.system] for runs in board.figures.runs]
+    named = every if systems is None else [board.systems[system] for system in systems]
+    return distinct_names(named, board, beside=every)
+
+
+def distinct_names(
+    systems: Collection[BoardSystem], board: Board, *, beside: Collection[BoardSystem] = ()
+) -> dict[int, str]:
+    """Return the names by key, with the team where two look alike, or one names another team of the board.
+
+    They are compared with each other, and with those `beside` them.
+    """
+    shared = Counter(folded(system.name) for system in {*systems, *beside})
     parts = {system.pk: _parts(system.name) for system in systems}
     words = frozenset[str]().union(*parts.values())
     if words not in board.teams_named:  # page and tests name the same systems
@@ -38,13 +50,16 @@ def distinct_names(systems: Collection[BoardSystem], board: Board) -> dict[int, 
 
 
 def _teams(parts: Collection[str], board: Board) -> dict[str, int]:
-    """Return the teams of the board that parts of names name, by slug and by name."""
+    """Return the teams of the board that parts of names name, by slug and by name, perhaps among others."""
     if not parts:
         return {}
+    shown = {runs.system for runs in board.figures.runs}
+    known = [each for each in board.systems.loaded if each.pk in shown]
+    if len(known) == len(shown):
+        return {name: each.team_id for each in known for name in (each.team_slug, each.team_name)}
     systems = System.objects.filter(benchmark=board.setting.benchmark_id)
     if len(parts) <= MOST_PARTS:
         systems = systems.filter(Q(team__slug__in=parts) | Q(team__name__in=parts))
-    shown = {runs.system for runs in board.figures.runs}
     found: dict[str, int] = {}
     for system, team, slug, name in systems.values_list("pk", "team", "team__slug", "team__name"):
         if system in shown:

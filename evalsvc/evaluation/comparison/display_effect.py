@@ -14,6 +14,7 @@ from evalsvc.core.web.formatting import counted, listed, quoted
 from evalsvc.evaluation.benchmarks import creation, file_contract
 from evalsvc.evaluation.boards import leaderboard
 from evalsvc.evaluation.boards.ranking import Board
+from evalsvc.evaluation.boards.system_names import names_on_board
 from evalsvc.evaluation.dates import stated
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import Policy, hidden_among
@@ -155,7 +156,6 @@ def _order(setting: Setting, trial: Setting, by: User) -> OrderEffect:
 def _first(board: Board) -> str:
     """Name the systems of the first rank."""
     first = [system for system, rank in board.ordering.ranks.items() if rank == 1]
-    board.systems.load(first[:FIRST_NAMED])
-    names = [quoted(board.systems[system].name) for system in first[:FIRST_NAMED]]
+    names = [quoted(name) for name in names_on_board(board, first[:FIRST_NAMED]).values()]
     more = len(first) - len(names)
     return listed(names + [f"{more:,} more"] * (more > 0))

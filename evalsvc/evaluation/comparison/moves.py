@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from statistics import fmean
 from typing import Any, NamedTuple
 
@@ -18,14 +19,16 @@ from evalsvc.core.web.formatting import counted
 from evalsvc.evaluation.benchmarks import versions
 from evalsvc.evaluation.boards import leaderboard
 from evalsvc.evaluation.boards.leaderboard import BoardRequest
-from evalsvc.evaluation.boards.rank_reversals import COMPARED, Reversal, reversals
+from evalsvc.evaluation.boards.rank_reversals import COMPARED, reversals
 from evalsvc.evaluation.boards.ranking import Board, BoardRow, Column
+from evalsvc.evaluation.boards.system_names import distinct_names
+from evalsvc.evaluation.boards.systems import BoardSystem, Systems
 from evalsvc.evaluation.comparison.compared import Comparison
 from evalsvc.evaluation.comparison.run_figures import RunFigures, run_figures
 from evalsvc.evaluation.disclosure.policy import CLASS_FAMILY, RELATION_CLASSES
 from evalsvc.evaluation.measures.computation import complete_options
 from evalsvc.evaluation.measures.menu import as_shown, board_measures
-from evalsvc.evaluation.models import Setting, SettingVersion, System
+from evalsvc.evaluation.models import Setting, SettingVersion
 from evalsvc.evaluation.roles import Person, visible
 
 MAX_BOARDS = 20
@@ -87,11 +90,17 @@ class Moves:
 
     before: Board
     after: Board
-    left: list[str]
+    left: list[BoardSystem]
 
     @property
     def setting(self) -> Setting:
         return self.after.setting
+
+    @cached_property
+    def names(self) -> dict[int, str]:
+        """Names of the systems, with the team where one alone could mislead."""
+        both = [row.system for row in self._both[1]]
+        return distinct_names([*both, *self.left], self.after)
 
     @cached_property
     def measures(self) -> list[str]:
@@ -122,9 +131,13 @@ class Moves:
         ]
 
     @cached_property
-    def turned(self) -> list[Reversal]:
-        """Pairs of the first 50 systems whose order by the main measure turned, the widest first."""
-        return reversals(self.before.ordering, [self.after.ordering])
+    def turned(self) -> list[tuple[BoardSystem, BoardSystem]]:
+        """Pairs of the first 50 systems whose order by the main measure turned, the widest first.
+
+        Who was ahead before stands first, who is now second.
+        """
+        pairs, systems = reversals(self.before.ordering, [self.after.ordering]), self.after.systems
+        return [(systems[pair.first], systems[pair.second]) for pair in pairs]
 
     @cached_property
     def summary(self) -> str:
@@ -169,8 +182,10 @@ def moves(setting: Setting, number: int, *, person: Person | None = None) -> Mov
     requests = [BoardRequest(setting, version=each.number, runs=both) for each in (before, version)]
     first, second = (leaderboard.requested_boards([request], person)[0] for request in requests)
     systems = [{run.system_id for run in runs.values() if run.active} for runs in (earlier, later)]
-    left = System.objects.filter(pk__in=systems[0] - systems[1]).order_by("name")
-    return Moves(first, second, [] if first.sealed else list(left.values_list("name", flat=True)))
+    left = set() if first.sealed else systems[0] - systems[1]
+    known = Systems([setting.benchmark_id])
+    known.load(left)
+    return Moves(first, second, sorted((known[system] for system in left), key=attrgetter("name", "pk")))
 
 
 def between(first: TestSet, second: TestSet, user: User) -> list[BoardMove]:

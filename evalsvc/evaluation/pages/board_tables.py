@@ -12,12 +12,12 @@ from evalsvc.core.web.tables import Cell, Head, PaperTable, part_heads
 from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.boards.figures import RunStatistics
 from evalsvc.evaluation.boards.ranking import Board, BoardRow
+from evalsvc.evaluation.boards.system_names import names_on_board
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.measures.computation import in_one_line, of_setting
 from evalsvc.evaluation.models import ReportedSystem
 from evalsvc.evaluation.pages import board_reversals
 from evalsvc.evaluation.pages.board_columns import BoardColumn, BoardView
-from evalsvc.evaluation.pages.board_view import system_names
 from evalsvc.evaluation.pages.page_table import NOT_PRINTED, notes, tie_notes
 
 SYSTEM_HEADS = (Head("rank", "Rank"), Head("system", "System", numeric=False))
@@ -46,7 +46,7 @@ def systems_table(view: BoardView, *, every: bool = True) -> PaperTable:
     Programs get `every` part of a figure as a value in a cell of its own and the name of the team; papers
     get mean ± deviation, and the team where two systems share a name.
     """
-    columns, names = [view.first, *view.columns], system_names(view.board)
+    columns, names = [view.first, *view.columns], names_on_board(view.board)
     heads = [
         *SYSTEM_HEADS,
         *([TEAM_HEAD, BAND_HEAD, REPORTED_HEAD, BASELINE_HEAD] if every else []),
@@ -72,7 +72,7 @@ def systems_table(view: BoardView, *, every: bool = True) -> PaperTable:
             cells += _figure_cells(column, row, every=every)
         rows.append(cells)
     rows += [_reported_cells(view, columns, row, every=every) for row in view.reported]
-    return PaperTable(f"{view.board.setting.benchmark.slug}-board", caption(view), heads, rows)
+    return PaperTable(f"{view.board.setting.benchmark.slug}-board", caption(view, names), heads, rows)
 
 
 def _reported_cells(
@@ -148,7 +148,7 @@ def _of_orders(table: Callable[[BoardView, Mapping[int, str]], PaperTable]) -> M
     """Return a table of orders with the words below the others."""
 
     def made(view: BoardView, *, every: bool = True) -> PaperTable:
-        found = table(view, system_names(view.board))
+        found = table(view, names_on_board(view.board))
         return replace(found, caption=f"{found.caption} {_described(view)}")
 
     return made
@@ -162,7 +162,7 @@ TABLES: dict[str, MakesTable] = {
 }
 
 
-def caption(view: BoardView) -> str:
+def caption(view: BoardView, names: Mapping[int, str]) -> str:
     """Sentences below a table: what it shows, why a figure is missing, how scores were computed."""
     setting, shown = view.board.setting, "Mean ± standard deviation over n runs with different answers."
     if setting.row_rule != row_rules.MEAN:
@@ -170,9 +170,9 @@ def caption(view: BoardView) -> str:
     words = [f"{shown} {_described(view)}"]
     if view.first.bands and view.first.tests:
         words.append(TESTED.format(view.first.tests.methods_in_words(view.board.order_by)))
-    words += [f"{quoted(row.system.name)}: {row.runs_text}." for row in view.rows if row.withdrawn_text]
+    words += [f"{quoted(names[row.system.pk])}: {row.runs_text}." for row in view.rows if row.withdrawn_text]
     words += [REPORTED, *_impossible(view)] if view.reported else []
-    below = [*notes(view, view.rows), *tie_notes(view.board, view.rows)]
+    below = [*notes(view, view.rows, names), *tie_notes(view.board, view.rows, names)]
     words += [f"{note}." for note in below]
     return " ".join(words)
 

@@ -13,7 +13,7 @@ from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.benchmarks.inputs import count_items
 from evalsvc.evaluation.boards.rank_reversals import COMPARED
 from evalsvc.evaluation.boards.ranking import Board, BoardRow, Column
-from evalsvc.evaluation.boards.system_names import distinct_names
+from evalsvc.evaluation.boards.system_names import distinct_names, names_on_board
 from evalsvc.evaluation.dates import stated
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.split import seed_sha256
@@ -51,8 +51,9 @@ def board_context(
     board = view.board
     setting = board.setting
     past = board.version.number < setting.version and not board.rescoring
+    names = _NamesOfPage(board)
     context: dict[str, Any] = {
-        "table": table(view, rows, visible=visible, reported=reported),
+        "table": table(view, rows, names=names, visible=visible, reported=reported),
         "offers": offers(view),
         "sealed": board.sealed,
         "row_rule": row_rules.title(setting) if setting.row_rule != row_rules.MEAN else "",
@@ -76,7 +77,6 @@ def board_context(
     }
     if not board.figures.runs:
         return context
-    names = _NamesOfPage(board)
     schemes = board_reversals.scheme_columns(board)
     context |= _orders(view, names)
     if own := view.tests.get(setting.pk):
@@ -157,13 +157,8 @@ class _NamesOfPage(dict[int, str]):
         super().__init__(distinct_names(shown, board))
 
     def __missing__(self, system: int) -> str:
-        self.update(system_names(self._board))
+        self.update(names_on_board(self._board))
         return self[system]
-
-
-def system_names(board: Board) -> dict[int, str]:
-    """Return the names of all systems of a board."""
-    return distinct_names([board.systems[runs.system] for runs in board.figures.runs], board)
 
 
 def systems_of_page(view: BoardView, rows: Sequence[BoardRow]) -> set[int]:

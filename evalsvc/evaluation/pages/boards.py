@@ -31,6 +31,7 @@ from evalsvc.evaluation.benchmarks.training_counts import shown_counts
 from evalsvc.evaluation.boards import leaderboard
 from evalsvc.evaluation.boards.leaderboard import BoardRequest, board
 from evalsvc.evaluation.boards.ranking import Board, BoardRow
+from evalsvc.evaluation.boards.system_names import names_on_board
 from evalsvc.evaluation.comparison import board_comparison, compared
 from evalsvc.evaluation.dates import stated
 from evalsvc.evaluation.disclosure import gold_digest
@@ -295,7 +296,7 @@ def ranks_svg(request: HttpRequest, slug: str) -> HttpResponse:
     _, _, setting = chosen(request, slug)
     shown = board(setting, person=request.user) if setting else None
     columns = board_reversals.scheme_columns(shown) if shown else []
-    drawn = charts.ranks(columns, board_view.system_names(shown)) if shown and columns else ""
+    drawn = charts.ranks(columns, names_on_board(shown)) if shown and columns else ""
     return svg_file(drawn, f"{slug}-schemes.svg")
 
 

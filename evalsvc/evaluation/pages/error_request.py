@@ -17,6 +17,7 @@ from evalsvc.evaluation import roles
 from evalsvc.evaluation.boards import leaderboard
 from evalsvc.evaluation.boards.compared_runs import median_run, open_runs
 from evalsvc.evaluation.boards.ranking import Board, BoardRow
+from evalsvc.evaluation.boards.system_names import names_on_board
 from evalsvc.evaluation.disclosure.error_selection import ORDERS, WHO, Selection, Wanted, same_gold
 from evalsvc.evaluation.disclosure.outcomes import KINDS, Outcomes, outcomes_of, why_closed
 from evalsvc.evaluation.disclosure.policy import Disclosed
@@ -103,7 +104,7 @@ def requested(request: HttpRequest, slug: str) -> Browser:
     closed = roles.sealed_until(setting) if board.sealed else ""
     if closed := closed or why_closed(board.policy, board.version.gold_sha256, request.user):
         return Browser(board, [], wanted, closed)
-    names = board_view.system_names(board)
+    names = names_on_board(board)
     by_name = {system_value(row): row for row in board.rows}
     values = dict.fromkeys(filter(None, (request.GET.get("a", ""), request.GET.get("b", ""))))
     picks = [_pick(value, by_name) for value in values]

@@ -15,7 +15,8 @@ from evalsvc.core.web.formatting import counted, quoted
 from evalsvc.core.web.tables import download
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import versions
-from evalsvc.evaluation.pages import board_view, error_filters, error_tables
+from evalsvc.evaluation.boards.system_names import names_on_board
+from evalsvc.evaluation.pages import error_filters, error_tables
 from evalsvc.evaluation.pages.board_tables import board_computation
 from evalsvc.evaluation.pages.error_items import shown_items
 from evalsvc.evaluation.pages.error_request import NOT_STORED, Browser, requested, system_value
@@ -54,7 +55,7 @@ def errors_file(request: HttpRequest, slug: str, format: str) -> HttpResponse:
 
 def _choices(browser: Browser) -> dict[str, Any]:
     board, setting = browser.board, browser.setting
-    names = board_view.system_names(board) if not browser.board.sealed else {}
+    names = names_on_board(board) if not browser.board.sealed else {}
     listed = [(system_value(row), names[row.system.pk]) for row in board.rows[:LISTED]]
     listed += [(side.value, side.name) for side in browser.sides if (side.value, side.name) not in listed]
     return {

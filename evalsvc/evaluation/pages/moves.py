@@ -26,8 +26,9 @@ PAIRS_SHOWN = 12
 def moves_page(request: HttpRequest, slug: str, key: str, number: int) -> HttpResponse:
     benchmark, setting = setting_or_404(request, slug, key)
     report = moves.moves(setting, number, person=request.user)
-    systems, turned = systems_table(report), _turned(report)[:PAIRS_SHOWN]
-    left = listed([quoted(name) for name in report.left])
+    systems, names = systems_table(report), report.names
+    turned = [[quoted(names[each.pk]) for each in pair] for pair in report.turned[:PAIRS_SHOWN]]
+    left = listed([quoted(names[each.pk]) for each in report.left])
     context = {
         "benchmark": benchmark,
         "setting": setting,
@@ -37,7 +38,7 @@ def moves_page(request: HttpRequest, slug: str, key: str, number: int) -> HttpRe
         "lead": report.summary,
         "systems": _shown(replace(systems, rows=systems.rows[:SHOWN])),
         "labels": _shown(labels_table(report)),
-        "turned": [f"{quoted(later)} passed {quoted(earlier)}." for earlier, later in turned],
+        "turned": [f"{later} passed {earlier}." for earlier, later in turned],
         "left": f"Without a score under this version: {left}." if left else "",
         "formats": ("csv", "json"),
     }
@@ -85,8 +86,12 @@ def systems_table(report: Moves) -> PaperTable:
     rows = []
     for move in report.systems:
         row, rank = move.row.system, move.rank_before
-        cells = [Cell(row.name, row.name), Cell(row.team_name, row.team_name), Cell(rank, str(rank or DASH))]
-        cells.append(Cell(move.rank_after, _after(move)))
+        cells = [
+            Cell(row.name, report.names[row.pk]),
+            Cell(row.team_name, row.team_name),
+            Cell(rank, str(rank or DASH)),
+            Cell(move.rank_after, _after(move)),
+        ]
         for measure in measures:
             change = move.changes[measure.key]
             before = DASH if change.before is None else measured(change.before, measure)
@@ -133,16 +138,15 @@ def labels_table(report: Moves) -> PaperTable:
     return _paper(report, "labels", "Labels behind the change", heads, rows)
 
 
-def _turned(report: Moves) -> list[tuple[str, str]]:
-    """Return who was ahead before, and who is now."""
-    names = {move.row.system.pk: move.row.system.name for move in report.systems}
-    return [(names[pair.first], names[pair.second]) for pair in report.turned]
-
-
 def turned_table(report: Moves) -> PaperTable:
     """Pairs of systems that turned."""
-    heads = [Head("ahead_before", "Ahead before", numeric=False), Head("ahead_after", "after", numeric=False)]
-    rows = [[Cell(name, name) for name in pair] for pair in _turned(report)]
+    titles = {"ahead_before": "Ahead before", "ahead_after": "after"}
+    titles |= {"team_before": "Team ahead before", "team_after": "after"}
+    heads = [Head(key, title, numeric=False) for key, title in titles.items()]
+    rows = [
+        [Cell(text, text) for text in (*(each.name for each in pair), *(each.team_name for each in pair))]
+        for pair in report.turned
+    ]
     return _paper(report, "turned", "Pairs that turned", heads, rows)
 
 

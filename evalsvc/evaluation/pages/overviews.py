@@ -14,6 +14,7 @@ from evalsvc.core.web.formatting import counted, measured, quoted
 from evalsvc.evaluation.boards import leaderboard
 from evalsvc.evaluation.boards.ranking import Board
 from evalsvc.evaluation.boards.stored_boards import Stamp, changes
+from evalsvc.evaluation.boards.system_names import names_on_board
 from evalsvc.evaluation.comparison import board_comparison
 from evalsvc.evaluation.comparison.board_comparison import BoardComparison
 from evalsvc.evaluation.models import Benchmark, BoardTests, Setting
@@ -113,13 +114,13 @@ def _summary(board: Board, tests: BoardComparison | None) -> Summary:
     front = [system for system in order if system in bands and bands[system].first == 1]
     band = str(bands[front[0]]) if front else ""
     front = front or [system for system in order if means[system] == best]
-    names = [quoted(board.systems[system].name) for system in front]
-    named = ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} others" if len(names) > NAMED else "")
+    names = [quoted(name) for name in names_on_board(board, front[:NAMED]).values()]
+    named = ", ".join(names) + (f" and {len(front) - NAMED} others" if len(front) > NAMED else "")
     return Summary(
         counts,
         setting=board.setting.title,
         measure=measure.title,
-        front=named if len(names) > 1 and band else f"{named}, {measured(means[front[0]], measure)}",
+        front=named if len(front) > 1 and band else f"{named}, {measured(means[front[0]], measure)}",
         band=band,
         rug=charts.rug(list(means.values()), best={means[system] for system in front}),
         last=last,

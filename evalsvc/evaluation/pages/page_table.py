@@ -121,10 +121,11 @@ def table(
     view: BoardView,
     shown: Sequence[BoardRow],
     *,
+    names: Mapping[int, str],
     visible: Collection[int] = (),
     reported: Sequence[tuple[ReportedSystem, str]] = (),
 ) -> BoardTable:
-    """Build the table of a page of rows, with links to runs."""
+    """Build the table of a page of rows, with links to runs; `names` are those of notes."""
     board, main = view.board, view.board.ordering.measure
     ends = list(board.ordering.kept.ends)
     printed = [(each, fault, figures_of(each)) for each, fault in reported]
@@ -132,10 +133,13 @@ def table(
     # only percentages have run strips, on one scale
     scale = charts.run_scale(ends) if ends and main.unit == "%" else None
     beside = _rails(view, shown)
-    rows = [_row(view, row, scale, visible, beside.get(row.system.pk, ())) for row in shown]
+    same = {row.system.pk: _same_files(board, row, names) for row in shown}
+    rows = [
+        _row(view, row, scale, visible, beside.get(row.system.pk, ()), same[row.system.pk]) for row in shown
+    ]
     axis = charts.strip_axis(scale) if scale else ""
-    reasons = notes(view, shown)
-    all_notes = [*reasons, *tie_notes(board, shown)]
+    reasons = notes(view, shown, names)
+    all_notes = [*reasons, *tie_notes(board, shown, names)]
     below = [_reported_row(view, *each, scale) for each in printed]
     return BoardTable(
         main, view.columns, view.groups, axis, rows, all_notes, bool(reasons), below, bool(beside)
@@ -172,8 +176,8 @@ def _share(printed: str) -> float:
     return float(printed) / 100
 
 
-def _same_files(board: Board, row: BoardRow) -> str:
-    """Describe equal runs, and systems with the same answers.
+def _same_files(board: Board, row: BoardRow, names: Mapping[int, str]) -> str:
+    """Describe equal runs, and systems with the same answers, those of other teams with the team.
 
     While figures are held back, files of other teams are not compared.
     """
@@ -181,7 +185,7 @@ def _same_files(board: Board, row: BoardRow) -> str:
     others = [board.systems[system] for system in row.runs.sharing]
     own = row.system.team_id
     named = {
-        quoted(other.name if other.team_id == own else f"{other.name} of {other.team_name}")
+        quoted(names[other.pk] if other.team_id == own else f"{other.name} of {other.team_name}")
         for other in others
         if other.team_id == own or not board.held_back
     }
@@ -201,8 +205,9 @@ def _row(
     scale: svg.Scale | None,
     visible: Collection[int],
     beside: Sequence[Rail],
+    same_files: str,
 ) -> TableRow:
-    board, main = view.board, view.board.ordering.measure
+    main = view.board.ordering.measure
     figure = row.figure(main.key)
     strip: SafeString | str = ""
     if scale and figure and figure.mean is not None:
@@ -227,7 +232,7 @@ def _row(
         tags=row.declared.texts[:TAGS_SHOWN],
         links=row.declared.links,
         description=str(row.declared.tags.get("description", "")),
-        same_files=_same_files(board, row),
+        same_files=same_files,
     )
 
 
@@ -276,7 +281,7 @@ def cell(
     return ScoreCell(text, sd, "", f"{mark}{abs(shift)}", title, edge, leads, confirmed)
 
 
-def notes(view: BoardView, rows: Sequence[BoardRow]) -> list[str]:
+def notes(view: BoardView, rows: Sequence[BoardRow], names: Mapping[int, str]) -> list[str]:
     """Return a note per reason of undefined figures in these rows."""
     systems_by_reason: dict[str, list[str]] = {}
     rows = list(rows)  # once, not for each column
@@ -286,18 +291,18 @@ def notes(view: BoardView, rows: Sequence[BoardRow]) -> list[str]:
             if figure is not None and figure.n < figure.of:
                 some = f"{figure.of - figure.n} of {figure.of} runs of "
                 reason = f"{column.title} {undefined(figure.reason)}"
-                system = f"{some if figure.n else ''}{quoted(row.system.name)}"
+                system = f"{some if figure.n else ''}{quoted(names[row.system.pk])}"
                 systems_by_reason.setdefault(reason, []).append(system)
     return [f"{reason} ({', '.join(systems)})" for reason, systems in systems_by_reason.items()]
 
 
-def tie_notes(board: Board, rows: Sequence[BoardRow]) -> list[str]:
+def tie_notes(board: Board, rows: Sequence[BoardRow], names: Mapping[int, str]) -> list[str]:
     """Name the systems whose AUC lies under ties to a good part."""
     column = board.columns.get(TIES)
     if column is None:
         return []
     carried = [
-        f"{quoted(row.system.name)} {measured(share, column.measure)} %"
+        f"{quoted(names[row.system.pk])} {measured(share, column.measure)} %"
         for row in rows
         if (figure := column.figures.get(row.system.pk))
         and (share := figure.mean) is not None

@@ -89,7 +89,7 @@ def context_of(setting: Setting, reported: Reported) -> dict[str, Any]:
     for system, row, test in near:  # the systems beside each printed figure
         beside[row.pk, test.measure] += 1
         if beside[row.pk, test.measure] <= NEAREST:
-            measured.append((system.name, row.system, test))
+            measured.append((reported.names[system.pk], row.system, test))
     order = {row.system: place for place, row in enumerate(reported.rows)}
     measured.sort(key=lambda each: (order[each[1]], keys.index(each[2].measure)))
     between = [(first.system, second.system, test) for first, second, test in reported.tests]

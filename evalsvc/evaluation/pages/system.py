@@ -20,12 +20,13 @@ from evalsvc.core.web.tables import Cell, Head, PaperTable, download
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.boards.reading import NOT_COMPUTED
+from evalsvc.evaluation.boards.system_names import names_on_board
 from evalsvc.evaluation.comparison import words
 from evalsvc.evaluation.comparison.tables import with_deviation
 from evalsvc.evaluation.disclosure.policy import undefined
 from evalsvc.evaluation.measures.families import FAMILIES
 from evalsvc.evaluation.measures.menu import Measure, board_measures
-from evalsvc.evaluation.pages import board_view, charts, class_view, score_view, system_figures, word_view
+from evalsvc.evaluation.pages import charts, class_view, score_view, system_figures, word_view
 from evalsvc.evaluation.pages.board_tables import board_computation, file_computation
 from evalsvc.evaluation.pages.system_request import SystemPage, file_name, requested
 
@@ -73,7 +74,7 @@ def _context(request: HttpRequest, page: SystemPage) -> dict[str, Any]:
     seen = roles.visible_submissions(request.user).filter(pk__in=[run.pk for run, _ in page.runs])
     files = reverse("system-file", args=[benchmark.slug, row.system.pk, "csv"])
     name = f"{row.system.team_slug}/{row.system.name}"
-    names, runs = board_view.system_names(board), system_figures.runs_table(page)
+    names, runs = names_on_board(board), system_figures.runs_table(page)
     return {
         "benchmark": benchmark,
         "setting": setting,

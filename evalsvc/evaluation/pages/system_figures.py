@@ -15,12 +15,13 @@ from evalsvc.evaluation import shown_scores
 from evalsvc.evaluation.boards.compared_runs import compared_runs
 from evalsvc.evaluation.boards.figures import RecentValues
 from evalsvc.evaluation.boards.ranking import Board
+from evalsvc.evaluation.boards.system_names import names_on_board
 from evalsvc.evaluation.comparison import tested_systems
 from evalsvc.evaluation.comparison.tested_systems import FIRST
 from evalsvc.evaluation.disclosure.outcomes import Outcomes, outcomes_of
 from evalsvc.evaluation.disclosure.policy import Disclosed
 from evalsvc.evaluation.measures.menu import board_measures
-from evalsvc.evaluation.pages import board_view, class_view, score_view, word_view
+from evalsvc.evaluation.pages import class_view, score_view, word_view
 from evalsvc.evaluation.pages.confusion import Confusion, confusion_for
 from evalsvc.evaluation.pages.system_request import SystemPage, file_name
 
@@ -139,7 +140,7 @@ def _beside_best(page: SystemPage, tables: list[class_view.ClassTable]) -> list[
     if page.median is None or len(page.board.ordering.order) < 2:
         return tables
     best_of = _best_classes(page.board)
-    names = board_view.system_names(page.board) | {page.row.system.pk: "this system"}
+    names = names_on_board(page.board) | {page.row.system.pk: "this system"}
     title = "all systems" if len(page.board.rows) <= FIRST else f"the first {FIRST} systems"
     beside = []
     for table in tables:

@@ -9,6 +9,7 @@ import msgspec
 
 from evalsvc.evaluation.boards import leaderboard
 from evalsvc.evaluation.boards.ranking import Board
+from evalsvc.evaluation.boards.system_names import names_on_board
 from evalsvc.evaluation.boards.systems import BoardSystem
 from evalsvc.evaluation.comparison import tested_systems
 from evalsvc.evaluation.comparison.board_comparison import BoardComparison
@@ -27,7 +28,8 @@ class Reported(NamedTuple):
 
     `measured` are tests of systems of the board against rows. There are no checks while they would tell the
     size of secret gold, and no such tests of hidden or sealed runs. `elsewhere` are the rows of
-    other settings, by their key, in which the same paper prints the same system.
+    other settings, by their key, in which the same paper prints the same system. `names` are those of the
+    systems of the board, by key.
     """
 
     rows: list[ReportedSystem]
@@ -35,6 +37,7 @@ class Reported(NamedTuple):
     tests: Tests
     measured: list[tuple[BoardSystem, ReportedSystem, ReportedTest]]
     elsewhere: Mapping[int, Mapping[int, ReportedSystem]] = {}
+    names: Mapping[int, str] = {}
 
     def faults(self, row: ReportedSystem) -> dict[str, str]:
         """Return why figures of a row are impossible on this gold, by measure."""
@@ -64,7 +67,9 @@ def reported(
         row.setting = setting
     board = board or leaderboard.board(setting, person=person)
     checks = checks_of(rows, board.version) if _tells_size(setting, board, person) else {}
-    return Reported(rows, checks, tests_of(rows), _measured(board, rows, tests), _elsewhere(rows, every))
+    measured = _measured(board, rows, tests)
+    names = names_on_board(board, {system.pk for system, *_ in measured}) if measured else {}
+    return Reported(rows, checks, tests_of(rows), measured, _elsewhere(rows, every), names)
 
 
 def _elsewhere(

@@ -21,6 +21,7 @@ from evalsvc.evaluation.boards.figures import EqualRuns
 from evalsvc.evaluation.boards.leaderboard import board, boards
 from evalsvc.evaluation.boards.ranking import BoardRow
 from evalsvc.evaluation.boards.reading import Reading
+from evalsvc.evaluation.boards.system_names import names_on_board
 from evalsvc.evaluation.disclosure.distinct_runs import Digests
 from evalsvc.evaluation.disclosure.policy import Policy
 from evalsvc.evaluation.models import (
@@ -33,7 +34,6 @@ from evalsvc.evaluation.models import (
     System,
 )
 from evalsvc.evaluation.pages import run_list
-from evalsvc.evaluation.pages.board_view import system_names
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, Line, freeze
 from tests.cast.replay import replayed
 from workers.metrics.ranking_profiles import FEW_CLAIMS
@@ -419,7 +419,7 @@ def test_teams_may_name_systems_alike(cast: BenchmarkCast) -> None:
     ranked = board(benchmark.settings.get(), "accuracy")
     assert [(row.system.team_name, row.n) for row in ranked.rows] == [("Kelpie", 1), ("Lugworm", 1)]
     # not in brackets: a team may be named “baseline”
-    assert {*system_names(ranked).values()} == {"Net of Kelpie", "Net of Lugworm"}
+    assert {*names_on_board(ranked).values()} == {"Net of Kelpie", "Net of Lugworm"}
 
 
 def test_undefined_runs_are_excluded_from_the_mean_and_counted(cast: BenchmarkCast) -> None:

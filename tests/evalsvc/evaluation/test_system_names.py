@@ -16,6 +16,7 @@ from evalsvc.evaluation.boards import system_names
 from evalsvc.evaluation.boards.declarations import _declared
 from evalsvc.evaluation.boards.system_names import distinct_names
 from evalsvc.evaluation.boards.systems import BoardSystem
+from evalsvc.evaluation.comparison import display_effect
 from evalsvc.evaluation.models import Benchmark
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast
 from workers.runner import run_next
@@ -39,8 +40,18 @@ def named(benchmark: Benchmark, *systems: tuple[str, str], of: int | None = None
         found.append(BoardSystem(system.pk, name, False, by.pk, team, by.slug))
     runs = [SimpleNamespace(system=each.pk) for each in found]
     of_runs = SimpleNamespace(runs=runs)
-    board: Any = SimpleNamespace(setting=benchmark.settings.get(), figures=of_runs, teams_named={})
-    return [*distinct_names(found[:of], board).values()]
+    boards: list[Any] = [
+        SimpleNamespace(
+            setting=benchmark.settings.get(),
+            figures=of_runs,
+            systems=SimpleNamespace(loaded=loaded),
+            teams_named={},
+        )
+        for loaded in (found, [])
+    ]
+    first, second = ([*distinct_names(found[:of], board).values()] for board in boards)
+    assert first == second
+    return first
 
 
 @pytest.mark.parametrize(
@@ -125,3 +136,39 @@ def test_the_page_of_errors_quotes_the_names_of_systems_and_of_runs(
     page = client.get(reverse("board-errors", args=[benchmark.slug]))
     assert page.context["lead"].endswith(f"an error of “{FINDING}”.")
     assert "run “0, ahead of all. Run 1”, the median one." in " ".join(page.content.decode().split())
+
+
+@pytest.fixture
+def two_nets(cast: BenchmarkCast) -> Benchmark:
+    """Net of Lugworm leads; Net and Copy of Kelpie have the same answers."""
+    benchmark = cast.relations(main="accuracy")
+    best = [{"id": line["id"], "label": (line["relations"] or ["N/A"])[0]} for line in RELATION_GOLD]
+    worse = [{"id": line["id"], "label": "part_of"} for line in RELATION_GOLD]
+    cast.submit(benchmark, best, system="net", team=cast.lugworm, by=cast.lars)
+    for system in ("Net", "Copy"):
+        cast.submit(benchmark, worse, system=system)
+    while run_next("score"):
+        pass
+    return benchmark
+
+
+@pytest.mark.parametrize("page", ["home", "boards"])
+def test_lists_of_benchmarks_name_the_team_of_a_leader_whose_name_another_system_has(
+    two_nets: Benchmark, client: Client, page: str
+) -> None:
+    assert "“net of Lugworm”, " in client.get(reverse(page)).content.decode()
+
+
+def test_the_effect_of_a_change_names_the_team_of_a_leader_whose_name_another_system_has(
+    two_nets: Benchmark, cast: BenchmarkCast
+) -> None:
+    effect = display_effect.of_change(two_nets.settings.get(), by=cast.olga, main="micro_f1")
+    assert effect.order is not None
+    assert (effect.order.first_before, effect.order.first_after) == ("“net of Lugworm”", "“net of Lugworm”")
+
+
+def test_the_chip_of_same_answers_names_the_team_of_a_system_whose_name_another_one_has(
+    two_nets: Benchmark, client: Client
+) -> None:
+    page = client.get(reverse("board", args=[two_nets.slug])).content.decode()
+    assert "same answers as “Net of Kelpie”" in page

@@ -127,16 +127,47 @@ def test_page_and_api_say_what_moved(client: Client, setting: Setting, cast: Ben
         ("Net", 1, 2),
     ]
     assert rows[0]["micro_f1"] - rows[0]["micro_f1:before"] == pytest.approx(4 / 7)
-    assert client.get(f"{address}.json?table=turned").json()["rows"] == [
-        {"ahead_before": "Net", "ahead_after": "Tree"}
-    ]
+    pair = {"ahead_before": "Net", "ahead_after": "Tree", "team_before": "Kelpie", "team_after": "Kelpie"}
+    assert client.get(f"{address}.json?table=turned").json()["rows"] == [pair]
     assert client.get(f"{address}.csv?table=labels").content.startswith(b"label,effect,gold_before")
     assert client.get(f"{address}.csv?table=lost").status_code == 404
     client.force_login(cast.kim)
     body = client.get("/api/v1/benchmarks/rel/settings/main/versions/2/moves").json()
-    assert body["turned"] == [{"ahead_before": "Net", "ahead_after": "Tree"}]
+    assert body["turned"] == [pair]
     assert (body["before"]["number"], body["after"]["note"]) == (1, "Mended.")
     assert body["labels"][0]["name"] == "born_in"
+
+
+def test_systems_of_one_name_stand_with_their_teams_in_the_report(
+    client: Client, setting: Setting, cast: BenchmarkCast
+) -> None:
+    lines = [{"id": line["id"], "label": label} for line, label in zip(RELATION_GOLD, LATER, strict=True)]
+    cast.submit(setting.benchmark, lines, system="NET", team=cast.lugworm, by=cast.lars)
+    work()
+    revised(setting, cast)
+    page = client.get("/boards/rel/settings/main/versions/2/").content.decode()
+    assert "“NET of Lugworm” passed “Net of Kelpie”." in page
+    assert ">NET of Lugworm</" in page
+    assert ">Net of Kelpie</" in page
+    address = "/boards/rel/settings/main/versions/2/moves"
+    turned = {"ahead_before": "Net", "ahead_after": "NET", "team_before": "Kelpie", "team_after": "Lugworm"}
+    assert turned in client.get(f"{address}.json?table=turned").json()["rows"]
+    assert b"NET,Lugworm,2," in client.get(f"{address}.csv?table=systems").content
+    client.force_login(cast.kim)
+    assert turned in client.get(f"/api/v1{address.replace('boards', 'benchmarks')}").json()["turned"]
+
+
+def test_a_system_that_a_version_left_out_stands_with_its_team(
+    client: Client, setting: Setting, cast: BenchmarkCast
+) -> None:
+    # the new gold has a sentence that the earlier runs never answered
+    gold = freeze("more", [*MENDED, gold_sentence("s7", "Q1", "Q3", "born_in")], by=cast.olga)
+    creation.revise_setting(setting, test_set=gold, by=cast.olga)
+    work()
+    client.force_login(cast.kim)
+    body = client.get("/api/v1/benchmarks/rel/settings/main/versions/2/moves").json()
+    assert body["left"] == ["Net", "Tree"]
+    assert body["left_systems"] == [{"system": name, "team": "Kelpie"} for name in ("Net", "Tree")]
 
 
 def test_a_report_while_runs_are_scored_names_its_progress(

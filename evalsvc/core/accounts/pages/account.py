@@ -55,6 +55,7 @@ def account(request: HttpRequest) -> HttpResponse:
     posted = request.POST if change == "sessions" else None
     elsewhere = ConfirmedForm(posted, auto_id="id_sessions_%s", **whose)
     if change == "sessions" and elsewhere.is_valid():
+        request.session.cycle_key()  # ends copies of this session
         n = sessions.end_all(user, by=user, keep=request.session.session_key)
         messages.info(request, f"{counted(n, 'other session')} ended. Tokens stay valid.")
         return redirect("account")

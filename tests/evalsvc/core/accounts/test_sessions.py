@@ -87,6 +87,17 @@ def test_without_a_password_a_person_ends_other_sessions_by_the_button_alone(bro
     assert (is_logged_in(other), is_logged_in(browser)) == (False, True)
 
 
+def test_ending_other_sessions_ends_copies_of_the_own_one(browser: Client) -> None:
+    """A cookie that somebody had copied from this browser went on opening the account."""
+    copy = Client()
+    copy.cookies.load(browser.cookies.output(header=""))
+    assert is_logged_in(copy)
+    began = browser.session["began"]
+    assert browser.post(reverse("account"), {"change": "sessions"}).status_code == 302
+    assert (is_logged_in(copy), is_logged_in(browser)) == (False, True)
+    assert browser.session["began"] == began
+
+
 def test_the_ways_in_of_a_deactivated_account_do_not_come_back_with_it(browser: Client) -> None:
     kim, root = User.objects.get(username="kim"), User.objects.create_superuser("root")
     _, token = tokens.issue(kim, name="laptop")

@@ -122,6 +122,15 @@ def record_mail(request: HttpRequest, to: str, *, username: str = "", kind: str 
         )
 
 
+def records_notice(user: int, change: str) -> bool:
+    """Record a mail to the owner of an account, unless it is beyond the limit.
+
+    It has none of the network: whoever changes own accounts from there silences no mail to others.
+    """
+    keys = {"name": keyed(f"notice to {user}: {change}"), "network": ""}
+    return not _record(keys, MAIL_WINDOW, (MAILS_PER_ADDRESS, Q(name=keys["name"])))
+
+
 def record_sign_up(request: HttpRequest) -> None:
     """Record an account that is made, or raise beyond a limit."""
     keys = {"name": keyed("sign-ups"), "network": keyed(f"sign-ups from {network_of(request)}")}

@@ -6,7 +6,6 @@ import logging
 import re
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 from functools import cache, partial
 from typing import Literal
 from urllib.parse import urlsplit
@@ -53,22 +52,20 @@ def tell_owner(
     request: HttpRequest, user: User, change: Literal["identity", "address", "password", "token"]
 ) -> None:
     """Mail the owner what opens an account from now on, to the address that it has had so far."""
-    if not user.email or not sends_mail():
-        return
-    with suppress(login_throttle.TooManyAttempts):  # the first mails are enough
-        login_throttle.record_mail(request, str(user.pk), kind=f"{change} mail")
-        scheme, host = origin_of_links(request)
-        context = {
-            "change": change,
-            "name": plain_name(user),
-            "provider": settings.OIDC_TITLE,
-            "host": host,
-            "origin": f"{scheme}://{host}",
-        }
-        subject = render_to_string("accounts/change_subject.txt", context).strip()
-        text, to = render_to_string("accounts/change_mail.txt", context), [user.email]
-        send = partial(send_mail, subject, text, None, to)
-        transaction.on_commit(partial(send_later, send))
+    if not (user.email and sends_mail() and login_throttle.records_notice(user.pk, change)):
+        return  # the first mails are enough
+    scheme, host = origin_of_links(request)
+    context = {
+        "change": change,
+        "name": plain_name(user),
+        "provider": settings.OIDC_TITLE,
+        "host": host,
+        "origin": f"{scheme}://{host}",
+    }
+    subject = render_to_string("accounts/change_subject.txt", context).strip()
+    text, to = render_to_string("accounts/change_mail.txt", context), [user.email]
+    send = partial(send_mail, subject, text, None, to)
+    transaction.on_commit(partial(send_later, send))
 
 
 def send_later(send: Callable[[], object]) -> None:

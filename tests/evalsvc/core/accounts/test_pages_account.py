@@ -19,7 +19,7 @@ from django.test import Client, RequestFactory
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from evalsvc.core.accounts import invitations, outgoing_mail, teams, tokens, users
+from evalsvc.core.accounts import invitations, login_throttle, outgoing_mail, teams, tokens, users
 from evalsvc.core.accounts.forms import NewPasswordForm, PasswordForm, SignUpForm
 from evalsvc.core.accounts.models import ApiToken, Identity, Team, User
 from evalsvc.core.accounts.passwords import SERVICE_WORDS
@@ -502,6 +502,21 @@ def test_the_owner_is_mailed_at_the_address_so_far_about_what_opens_the_account(
     assert re.findall(r"^http://testserver(/\S+)$", text, re.MULTILINE) == [link]
     assert NEW not in text
     assert "new@example.org" not in text
+
+
+def test_an_owner_is_told_however_many_others_were_from_the_same_network(
+    kim: User, django_capture_on_commit_callbacks: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Changes of own accounts used up the mails of a network, then one of somebody else was silent."""
+    monkeypatch.setattr(login_throttle, "MAILS_PER_NETWORK", 2)
+    own = [User.objects.create_user(f"n{n}", email=f"n{n}@example.org") for n in range(3)]
+    request = RequestFactory().post("/")
+    with django_capture_on_commit_callbacks(execute=True):
+        for user in (*own, *[kim] * 4):
+            outgoing_mail.tell_owner(request, user, "identity")
+        outgoing_mail.tell_owner(request, kim, "token")
+    told = [user.email for user in own] + [kim.email] * (login_throttle.MAILS_PER_ADDRESS + 1)
+    assert [address for message in mail.outbox for address in message.to] == told
 
 
 def test_a_changed_name_alone_is_no_mail(

@@ -79,7 +79,7 @@ def reads_label_counts(project: Project, role: str) -> bool:
     """True if the role may read counts of labels: until the project is closed, curators alone.
 
     Whoever else knows the order of work would read single answers from them, and the gold; from the effect
-    of the other policy, which answers are N/A.
+    of the other policy, which answers are N/A; from how many answers of a person count, what others answered.
     """
     return role == CURATOR or project.state in (Project.State.CLOSED, Project.State.ARCHIVED)
 

@@ -42,10 +42,15 @@ class AnnotatorSerializer(serializers.Serializer[Any]):
     name = serializers.CharField(help_text="Name in downloads: the user name of people with an account.")
     shown = serializers.CharField(source="display_name", help_text="Display name.")
     answers = serializers.IntegerField()
-    counted = serializers.IntegerField(help_text="Answers that count towards an outcome.")
+    counted = serializers.IntegerField(
+        allow_null=True, help_text=f"Answers that count towards an outcome. {CURATORS_ALONE}"
+    )
     skips = serializers.IntegerField()
     flags = serializers.IntegerField()
-    surplus = serializers.IntegerField(help_text="Stored but not counted: enough others answered earlier.")
+    surplus = serializers.IntegerField(
+        allow_null=True,
+        help_text=f"Stored but not counted: enough others answered earlier. {CURATORS_ALONE}",
+    )
     holding = serializers.IntegerField(source="leases")
     median_seconds = serializers.FloatField(allow_null=True)
     rushed = serializers.FloatField(

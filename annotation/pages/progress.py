@@ -104,10 +104,12 @@ def days_csv(request: HttpRequest, slug: str) -> HttpResponse:
 
 @page()
 def people_csv(request: HttpRequest, slug: str) -> HttpResponse:
-    project, _ = project_for(request, slug, *roles.MAY_OVERSEE)
+    project, role = project_for(request, slug, *roles.MAY_OVERSEE)
     people = project_stats.by_annotator(project, for_user=person(request))
-    rows = [[getattr(row, name) for name in PEOPLE_COLUMNS.values()] for row in people]
-    return csv_file(f"{project.slug}-people.csv", list(PEOPLE_COLUMNS), rows)
+    left_out = () if roles.reads_label_counts(project, role) else ("counted", "surplus")
+    columns = {head: name for head, name in PEOPLE_COLUMNS.items() if name not in left_out}
+    rows = [[getattr(row, name) for name in columns.values()] for row in people]
+    return csv_file(f"{project.slug}-people.csv", list(columns), rows)
 
 
 @page()

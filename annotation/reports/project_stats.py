@@ -42,6 +42,8 @@ LEAST_TIMED = 10  # timed answers that a share of rushed ones is stated for
 class AnnotatorStats:
     """Counts of one annotator; `name` is the one in downloads.
 
+    `counted` and `surplus` are None for people who may not read counts of labels: which answers count follows
+    from what others answered, where labels are split, answers asked again, or people called.
     `rushed` is the share of answers given faster than the project's bound.
     """
 
@@ -49,10 +51,10 @@ class AnnotatorStats:
     name: str
     display_name: str
     answers: int
-    counted: int
+    counted: int | None
     skips: int
     flags: int
-    surplus: int
+    surplus: int | None
     leases: int
     median_seconds: float | None
     rushed: float | None
@@ -124,11 +126,13 @@ def by_annotator(
     project: Project, *, for_user: User, figures: VoteFigures | None = None
 ) -> list[AnnotatorStats]:
     """Return every annotator, busiest first; curators see names, others numbers."""
-    numbers = None if require(project, for_user, *MAY_OVERSEE) == CURATOR else numbered_names(project)
+    role = require(project, for_user, *MAY_OVERSEE)
+    numbers = None if role == CURATOR else numbered_names(project)
     shown_names = display_names(project) if numbers is None else numbers
     figures = figures or figures_of(project)
-    answers, excluded, surplus = (figures[name] for name in ("answers", "excluded", "surplus"))
-    skips, flags = figures["skips"], figures["flags"]
+    answers, skips, flags = (figures[name] for name in ("answers", "skips", "flags"))
+    reads_counted = reads_label_counts(project, role)
+    excluded, surplus = (figures[name] if reads_counted else {} for name in ("excluded", "surplus"))
     leases = rows_by_annotator(Lease.objects.filter(annotator__project=project, ending=""))
     marks = Mark.objects.filter(annotator__project=project)
     graded, right = rows_by_annotator(marks), rows_by_annotator(marks.filter(right=True))
@@ -143,10 +147,12 @@ def by_annotator(
             name=row.name if numbers is None else numbers[row.name],
             display_name=shown_names[row.name],
             answers=answers.get(row.pk, 0),
-            counted=answers.get(row.pk, 0) - excluded.get(row.pk, 0) - surplus.get(row.pk, 0),
+            counted=answers.get(row.pk, 0) - excluded.get(row.pk, 0) - surplus.get(row.pk, 0)
+            if reads_counted
+            else None,
             skips=skips.get(row.pk, 0),
             flags=flags.get(row.pk, 0),
-            surplus=surplus.get(row.pk, 0),
+            surplus=surplus.get(row.pk, 0) if reads_counted else None,
             leases=leases.get(row.pk, 0),
             median_seconds=_median(times.get(row.pk, none)),
             rushed=_rushed_share(times.get(row.pk, none), bound),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 from collections.abc import Callable
@@ -20,7 +22,7 @@ from rest_framework.test import APIClient
 
 from annotation import projects
 from annotation.models import Annotator, Item, Project, Vote
-from annotation.ontology import guideline_versions
+from annotation.ontology import guideline_versions, plans
 from annotation.queue import exclusions, leases, quality_settings, votes
 from annotation.reports import agreement, project_stats, vote_log
 from evalsvc.core.accounts.models import User
@@ -33,7 +35,9 @@ from tests.cast.projects import (
     create_project,
     curator,
     import_lines,
+    is_surplus,
     project_with_items,
+    seen,
 )
 from tests.cast.replay import replayed
 
@@ -425,6 +429,73 @@ def test_a_viewer_counts_no_items_that_lack_answers(
             [re.sub(r"\d answers?<", "", str(each)) for each in side] for side in (replies, others)
         )
     assert replies == others
+
+
+def split_label(project: Project) -> None:
+    plans.apply_plan(
+        project,
+        plans.planned([{"operation": "split", "sources": ["B"], "targets": ["B1", "B2"]}]),
+        by=curator(),
+    )
+
+
+def ask_label_again(project: Project) -> None:
+    guideline_versions.set_text(project, "Another.", by=curator())
+    guideline_versions.ask_again(project, 1, labels=["B"], by=curator())
+
+
+def people_shown(
+    client: Client, role: str, label: str, step: Callable[[Project], None] | None
+) -> tuple[bool, list[Any]]:
+    """Return whether a late answer counts, and what is shown by annotator; without a step others are called.
+
+    Two people answer with A and with `label`, as k says; the third reserved the sentence before.
+    """
+    project = project_with_items(1, k=3)
+    people, item = annotators(project, 3), project.items.get()
+    leases.lease_next(project, people[2])
+    projects.set_k(project, k=2, by=curator())
+    quality_settings.set_quality_options(project, calls_extra=step is None, by=curator())
+    for member, chosen in zip(people, ("A", label, "A"), strict=True):
+        answer_item(item, member, chosen)
+    if step:
+        step(project)
+    reader = curator() if role == "curator" else person(f"{role}-{label}")
+    projects.set_member(project, user=reader, role=role, by=curator())
+    client.force_login(reader)
+    insight = client.get(f"/api/v1/projects/{project.slug}/insight").json()["annotators"]
+    page = client.get(f"/projects/{project.slug}/progress/").content.decode()
+    download = client.get(f"/projects/{project.slug}/progress/people.csv").content.decode()
+    shown: list[Any] = [{**row, "annotator": 0, "last_at": ""} for row in insight]
+    shown.append(re.findall(r'<t[hd][^>]*class="fig[^>]*>([^<]*)', page))
+    shown += [{**row, "last_at": ""} for row in csv.DictReader(io.StringIO(download))]
+    item.refresh_from_db()
+    return not is_surplus(item, people[2]), shown
+
+
+@pytest.mark.parametrize("step", [split_label, ask_label_again, None])
+@pytest.mark.parametrize("role", ["viewer", "adjudicator", "curator"])
+def test_until_a_project_is_closed_only_curators_read_whose_answers_count(
+    client: Client, role: str, step: Callable[[Project], None] | None
+) -> None:
+    """An annotator with surplus answers beside a viewer read from the two columns what others answered."""
+    counts, replies = people_shown(client, role, "B", step)
+    counted, others = people_shown(client, role, "A", step)
+    assert (counts, counted) == (True, False)
+    assert (replies == others) == (role != "curator")
+    assert {"Counted", "Surplus"}.isdisjoint(others[3]) == (role != "curator")
+    assert (others[0]["counted"], others[0]["surplus"]) == ((1, 0) if role == "curator" else (None, None))
+
+
+def test_once_a_project_is_closed_viewers_read_whose_answers_count(client: Client) -> None:
+    project = labelled()
+    projects.set_member(project, user=person("vera"), role="viewer", by=curator())
+    projects.close(project, by=curator())
+    page = seen(project, "progress", user="vera")
+    assert all(f">{head}</th>" in page for head in ("Counted", "Surplus"))
+    assert "counted,surplus" in seen(project, "progress-people-csv", user="vera")
+    rows = project_stats.by_annotator(project, for_user=person("vera"))
+    assert [(row.counted, row.surplus) for row in rows] == [(2, 0), (2, 0), (0, 1)]
 
 
 def test_viewers_get_numbers_instead_of_names_from_the_api() -> None:

@@ -12,6 +12,7 @@ class ShellConfig(AppConfig):
 
     def ready(self) -> None:
         import_module("evalsvc.checks")
+        from evalsvc.core.accounts import users
         from evalsvc.core.database import count_after_migrations
         from evalsvc.core.jobs.kinds import Kind, register, register_periodic
         from evalsvc.core.upkeep import registry, retention, stored_files
@@ -26,6 +27,7 @@ class ShellConfig(AppConfig):
             "temporary files of uploads", stored_files.sweep_uploads, stored_files.count_uploads
         )
         registry.register_sweep("rows kept no longer", retention.remove)
+        registry.register_sweep("missing folded user names", users.fold_names)
         registry.register_check("free space", registry.check_free_space)
         registry.register_check("stored files", stored_files.check_files)
         registry.register_check("jobs", registry.check_jobs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -14,7 +15,7 @@ from django.utils.html import format_html
 
 from evalsvc.core.accounts import invitations, security_log, sessions
 from evalsvc.core.accounts.invitations import InvitationTarget
-from evalsvc.core.accounts.models import NAME_TAKEN, Identity, Invitation, User
+from evalsvc.core.accounts.models import NAME_TAKEN, Identity, Invitation, User, folded_name
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
 from evalsvc.core.web.formatting import counted
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from rest_framework.request import Request
 
 PERSON, ORGANISER = "person", "organiser"
+NAMES_PER_QUERY = 500
 
 
 class NameTaken(Conflict):
@@ -84,6 +86,24 @@ def _store(user: User) -> None:
             user.save()
     except IntegrityError as error:
         raise NameTaken("name_taken", NAME_TAKEN, field="username") from error
+
+
+def fold_names() -> int:
+    """Fold names that an earlier build stored after the migration; of those alike the oldest, if no other is.
+
+    Return their number.
+    """
+    folded, last = 0, 0
+    missing = User.objects.filter(folded_username=None).order_by("pk")
+    while rows := list(missing.filter(pk__gt=last).values_list("pk", "username")[:NAMES_PER_QUERY]):
+        last = rows[-1][0]
+        oldest = {folded_name(username): (pk, username) for pk, username in reversed(rows)}
+        taken = User.objects.filter(folded_username__in=oldest).values_list("folded_username", flat=True)
+        for name in oldest.keys() - set(taken):
+            pk, username = oldest[name]
+            with suppress(IntegrityError), transaction.atomic():  # another took it at the same moment
+                folded += missing.filter(pk=pk, username=username).update(folded_username=name)
+    return folded
 
 
 def sign_up_by_provider(*, secret: str, username: str, email: str, **names: Any) -> tuple[User, str]:

@@ -16,6 +16,7 @@ from django.urls import reverse
 
 from evalsvc.core.accounts import invitations, teams, users
 from evalsvc.core.accounts.models import NAME_TAKEN, User, UserName
+from evalsvc.core.upkeep import registry
 
 PASSWORD = "seven-lamps-at-sea"
 FORM = {"first_name": "Nora", "email": "nora@example.org", "password1": PASSWORD, "password2": PASSWORD}
@@ -120,6 +121,23 @@ def test_accounts_whose_names_differ_in_case_alone_keep_them(either_database: st
         user.first_name = "Fred"
         user.save()
     assert Client().post(reverse("sign-up"), FORM | {"username": "FreD"}).status_code == 400
+
+
+def test_names_that_an_earlier_build_stores_after_the_migration_are_folded_by_the_upkeep(
+    either_database: str, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may serve until the new one starts, and SQLite compares only plain letters without their case."""
+    settings.SIGN_UP = "open"
+    monkeypatch.setattr(users, "NAMES_PER_QUERY", 2)
+    rows = accounts_from_before()
+    for n, name in enumerate(("Åse", "Ida", "žofie", "Žofie", "Hank")):
+        rows.append(User.objects.create_user(f"late{n}", password=PASSWORD))
+        User.objects.filter(pk=rows[-1].pk).update(username=name, folded_username=None)
+    assert [registry.sweep()["missing folded user names"] for _ in range(2)] == [3, 0]
+    names = list(User.objects.order_by("pk").values_list("folded_username", flat=True))
+    assert names == ["fred", None, "ida", None, "åse", None, "žofie", None, "hank"]
+    for name in ("åse", "ŽOFIE", "hank", "FReD", "IDa"):
+        assert Client().post(reverse("sign-up"), FORM | {"username": name}).status_code == 400
 
 
 def test_a_name_stays_taken_as_long_as_somebody_has_it(db: None) -> None:

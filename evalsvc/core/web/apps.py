@@ -8,6 +8,6 @@ class WebConfig(AppConfig):
     label = "web"
 
     def ready(self) -> None:
-        from evalsvc.core.web.form_parts import refuse_encoded_parts
+        from evalsvc.core.web.form_parts import read_plain_parts
 
-        refuse_encoded_parts()
+        read_plain_parts()

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from django import forms
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.http import multipartparser
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
@@ -207,6 +208,45 @@ def test_a_part_that_is_sent_as_it_is_is_read(client: Client, encoding: str) -> 
     project = create_project()
     client.force_login(curator())
     body = multipart(encoding=encoding, name="upload")
+    response = client.generic("POST", f"/projects/{project.slug}/import/", body, content_type=MULTIPART)
+    assert "upload" not in response.context["form"].errors
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "odd", [";;\r\n" * 252, "x;" * 500 + "\r\n", "a: b\r\n" * 5, 'a; b="' + ";" * 900 + '"\r\n']
+)
+def test_a_form_with_odd_heads_of_parts_is_refused_before_they_are_parsed(
+    client: Client, monkeypatch: pytest.MonkeyPatch, odd: str
+) -> None:
+    parsed: list[str] = []
+    parse = multipartparser.parse_header_parameters
+    monkeypatch.setattr(
+        multipartparser, "parse_header_parameters", lambda line: [parsed.append(line), parse(line)][1]
+    )
+    project = create_project()
+    client.force_login(curator())
+    body = (f"--x\r\n{odd}\r\n\r\n" * 1_900 + "--x--\r\n").encode()
+    for address in (
+        f"/projects/{project.slug}/import/",
+        "/login/",
+        "/check-a-copy/",
+        f"/api/v1/projects/{project.slug}/imports",
+    ):
+        parsed.clear()
+        response = client.generic("POST", address, body, content_type=MULTIPART)
+        assert response.status_code == 400, address
+        assert "4 lines and 20 semicolons" in response.content.decode(), address
+        assert len(parsed) <= 1, address  # the type of the form
+
+
+@pytest.mark.django_db
+def test_a_head_as_browsers_and_programs_send_it_is_read(client: Client) -> None:
+    project = create_project()
+    client.force_login(curator())
+    head = 'Content-Disposition: form-data; name="upload"; filename="a;b;c.jsonl"; filename*=utf-8\'\'a%3Bb'
+    more = "Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: binary\r\nContent-Length: 2"
+    body = f"--x\r\n{head}\r\n{more}\r\n\r\n{{}}\r\n--x--\r\n"
     response = client.generic("POST", f"/projects/{project.slug}/import/", body, content_type=MULTIPART)
     assert "upload" not in response.context["form"].errors
 

@@ -142,11 +142,12 @@ def equal_on_the_board(oracle: Oracle) -> list[tuple[float, tuple[float, float]]
     return [(a, b) for a, b in figures if len({rules.rounded(each, step) for each in (a, *b)}) == 1]
 
 
+@pytest.mark.parametrize("other", [0.0, 1.0])
 @pytest.mark.parametrize(("items", "tried"), [(286, 58), (5_000, 2_667)])
 def test_which_of_two_runs_is_tested_as_the_median_tells_nothing_that_the_figures_shown_do_not(
-    items: int, tried: int
+    items: int, tried: int, other: float
 ) -> None:
-    """Another team sends the answers of the first run, so that a test shows which of both it is of."""
+    """The side with one run shows which of both is tested, whether it is behind both or ahead."""
     oracle = Oracle(simulated_gold(items))
     step, decided, pairs = oracle.policy.step(KEY) or 1.0, {True: 0, False: 0}, equal_on_the_board(oracle)
     for first, second in pairs:
@@ -154,9 +155,10 @@ def test_which_of_two_runs_is_tested_as_the_median_tells_nothing_that_the_figure
             tested = []
             for guess in second:
                 sides = [{KEY: each if exact else rules.rounded(each, step)} for each in (first, guess)]
-                tested.append(median_runs([KEY], sides, sides[:1])[KEY][0])
+                tested.append(median_runs([KEY], sides, [{KEY: other}])[KEY][0])
             decided[exact] += tested[0] != tested[1]
-    assert (decided[False], decided[True], len(pairs)) == (0, tried, tried)
+    told = tried if other == 0.0 else 0  # ahead of it, the first run is always one of the best
+    assert (decided[False], decided[True], len(pairs)) == (0, told, tried)
 
 
 @pytest.mark.parametrize(("items", "tried"), [(286, 58), (5_000, 2_667)])

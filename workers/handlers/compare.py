@@ -269,13 +269,8 @@ class _Comparison:
             medians = median_runs(names, *sides)
             figures = {key: (sides[0][one][key], sides[1][two][key]) for key, (one, two) in medians.items()}
             tests = [within_steps(row, *figures[row.measure], steps[row.measure]) for row in tests]
-            tests = without_turned(tests, *(self._means_shown(names, side) for side in sides))
+            tests = without_turned(tests, *(means_of(names, side) for side in sides))
         return {AS_SHOWN + row.measure: _stored(a, b, name, row) for row in tests}
-
-    def _means_shown(self, names: Iterable[str], runs: Sequence[Values]) -> Values:
-        """Return the means of runs as a row of the board shows them."""
-        means = ((name, self._policy.value(name, mean)) for name, mean in means_of([*names], runs).items())
-        return {name: mean.value if mean.value is not None else math.nan for name, mean in means}
 
     def _step(self, key: str, *places: int) -> float:
         """Return the greatest step of a measure over the runs at these places."""

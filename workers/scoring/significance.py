@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -92,14 +93,20 @@ def median_runs(
 ) -> dict[str, tuple[int, int]]:
     """Return the places of the median runs of both sides, by measure.
 
-    Of an even number it is the lower middle one; ties go by place.
+    Of an even number it is the middle one nearer to the other side: by the lower one, a system of two runs
+    would be represented by its worse run. Ties go to the lower one, then by place.
     """
+    middles = ((name, product(_middle_runs(left, name), _middle_runs(right, name))) for name in names)
+    return {
+        name: min(pairs, key=lambda pair: round(abs(left[pair[0]][name] - right[pair[1]][name]), 12))
+        for name, pairs in middles
+    }
 
-    def median(runs: Sequence[Values], name: str) -> int:
-        places = sorted(range(len(runs)), key=lambda at: (runs[at][name], at))
-        return places[(len(runs) - 1) // 2]
 
-    return {name: (median(left, name), median(right, name)) for name in names}
+def _middle_runs(runs: Sequence[Values], name: str) -> list[int]:
+    """Return the place of the middle run, or of both."""
+    places = sorted(range(len(runs)), key=lambda at: (runs[at][name], at))
+    return places[(len(runs) - 1) // 2 : len(runs) // 2 + 1]
 
 
 class Sides(NamedTuple):
@@ -179,7 +186,7 @@ def without_turned(rows: Sequence[ComparedMeasure], left: Values, right: Values)
 
 def _turned(row: ComparedMeasure, a: float, b: float) -> ComparedMeasure | None:
     """Return the row of the means without a test if the tested runs have the other order."""
-    if row.differing is None or not row.difference * (a - b) < 0:
+    if row.differing is None or abs(a - b) < TINY or not row.difference * (a - b) < 0:
         return None
     return ComparedMeasure(row.measure, a=a, b=b, difference=a - b, reason=TURNED)
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, reduce
+from math import inf
 from operator import or_
 from threading import Lock
 from typing import Any
@@ -15,6 +16,7 @@ import msgspec
 from django.db.models import BinaryField, Case, Q, When
 
 from evalsvc.evaluation.benchmarks.versions import Rescoring
+from evalsvc.evaluation.disclosure.rules import TINY
 from evalsvc.evaluation.models import (
     SettingVersion,
     StoredBoard,
@@ -87,9 +89,9 @@ class MeasureFigures(dict[int, RunStatistics]):
             ranking = ((pk, each.mean) for pk, each in self.items() if pk not in but)
             means = sorted((sign * mean, pk) for pk, mean in ranking if mean is not None)
             ranks: dict[int, int] = {}
-            rank, previous = 0, None
+            rank, previous = 0, -inf
             for place, (mean, system) in enumerate(means, start=1):
-                if mean != previous:
+                if mean > previous + TINY:  # else equal: a mean of runs is inexact in its last digits
                     rank, previous = place, mean
                 ranks[system] = rank
             self._ranked[higher_is_better, but] = list(ranks), ranks

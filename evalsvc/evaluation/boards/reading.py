@@ -11,7 +11,6 @@ from math import fsum, sqrt
 from typing import Any, NamedTuple
 
 from django.db.models import Q
-from msgspec.structs import replace
 
 from evalsvc.evaluation.benchmarks import versions
 from evalsvc.evaluation.benchmarks.row_rules import MEAN
@@ -284,11 +283,11 @@ def _class_rows(readings: Collection[Reading]) -> dict[int, list[dict[str, Any]]
 
 
 def figures_of(reading: Reading) -> Figures:
-    """Return statistics by measure and system.
+    """Return statistics by measure and system, of the figures of runs as shown.
 
-    Their means are rounded like the runs.
+    Means of rounded figures are not rounded again, which would turn the order of systems.
     """
-    policy, values = reading.policy, reading.values
+    values = reading.values
     columns: dict[str, dict[int, RunStatistics]] = defaultdict(dict)
     run_values: dict[str, dict[int, list[float | None]]] = defaultdict(dict)
     for system in reading.runs:
@@ -297,11 +296,9 @@ def figures_of(reading: Reading) -> Figures:
         of_runs = [values[each.pk] for each in runs]
         for key in dict.fromkeys(key for of_run in of_runs for key in of_run):
             scores = [of_run.get(key) for of_run in of_runs]
-            statistics = run_statistics([of_run.get(key) for of_run in chosen])
-            mean = policy.value(key, statistics.mean).value
-            columns[key][system] = statistics if mean is None else replace(statistics, mean=mean)
+            columns[key][system] = run_statistics([of_run.get(key) for of_run in chosen])
             run_values[key][system] = [score.value if score else None for score in scores]
-    shown = {each.key: columns[each.key] for each in shown_measures(policy.setting, columns)}
+    shown = {each.key: columns[each.key] for each in shown_measures(reading.policy.setting, columns)}
     shown_runs = reading.shown
     return Figures(
         shown_runs.version, shown_runs.rescoring, reading.systems(), FiguresByMeasure(shown, run_values)

@@ -217,7 +217,7 @@ class Policy:
         """
         if not self.hidden:
             return ""
-        shown = f"Figures are rounded ({self.rounded})" if self.rounded else "No figure is shown"
+        shown = f"Figures of runs are rounded ({self.rounded})" if self.rounded else "No figure is shown"
         if self.rounded and self.setting.ladder:
             best = "the best one shown of its team"
             shown += f", and a run shows one only if it improves {best} by more than that (Ladder)"

@@ -74,6 +74,14 @@ def test_a_stored_board_equals_the_computed_one_for_every_reader(
             ] == computed
 
 
+def test_means_that_differ_in_the_last_digits_of_a_float_share_a_rank() -> None:
+    means = (0.3, 0.1 + 0.2, 0.299)
+    column = {pk: figures.RunStatistics(mean, None, 1, 1, mean, mean) for pk, mean in enumerate(means)}
+    assert means[0] != means[1]
+    _, ranks = figures.MeasureFigures(column).ranked(higher_is_better=True)
+    assert ranks == {0: 1, 1: 1, 2: 3}
+
+
 @pytest.mark.parametrize("change", ["run", "withdrawal"])
 def test_an_outdated_board_says_so_until_it_is_computed_again(
     cast: BenchmarkCast, setting: Setting, change: str

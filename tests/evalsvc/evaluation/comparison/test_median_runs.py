@@ -20,7 +20,7 @@ from tests.cast.benchmarks import BenchmarkCast
 from tests.evalsvc.evaluation.comparison.test_board_tests import compute
 from tests.evalsvc.evaluation.comparison.test_compared import computed
 from tests.evalsvc.evaluation.disclosure.phase import gold_labels, hidden_phase, scored, wrong
-from workers.scoring.significance import TURNED, ComparedMeasure, within_steps, without_turned
+from workers.scoring.significance import TURNED, ComparedMeasure, median_runs, within_steps, without_turned
 
 ITEMS = 100
 # shares of wrong answers: the median run of Net is better than Rules, its mean is not
@@ -116,6 +116,26 @@ def row(a: float, b: float, p: float = 0.001) -> ComparedMeasure:
 
 
 @pytest.mark.parametrize(
+    ("one", "several", "place"),
+    [
+        (0.81, (0.65, 0.95), 1),  # by the lower one, 0.81 would be ahead by 0.16
+        (0.60, (0.65, 0.95), 0),
+        (0.99, (0.65, 0.95), 1),
+        (0.80, (0.65, 0.95), 0),  # as near: the lower one
+        (0.90, (0.9, 0.1, 0.5, 0.6), 3),
+        (0.10, (0.9, 0.1, 0.5, 0.6), 2),
+        (0.90, (0.9, 0.1, 0.5), 2),
+    ],
+)
+def test_of_an_even_number_of_runs_the_middle_one_nearer_to_the_other_side_is_tested(
+    one: float, several: tuple[float, ...], place: int
+) -> None:
+    sides = [{"accuracy": one}], [{"accuracy": each} for each in several]
+    assert median_runs(["accuracy"], *sides) == {"accuracy": (0, place)}
+    assert median_runs(["accuracy"], *sides[::-1]) == {"accuracy": (place, 0)}
+
+
+@pytest.mark.parametrize(
     ("tested", "means", "turned"),
     [
         (row(0.9, 0.8), (0.7, 0.8), True),
@@ -124,6 +144,7 @@ def row(a: float, b: float, p: float = 0.001) -> ComparedMeasure:
         (row(0.9, 0.8), (0.8, 0.8), False),
         (row(0.8, 0.8), (0.7, 0.8), False),
         (row(math.nan, 0.8), (0.7, 0.8), False),
+        (row(0.9, 0.8), (0.8, 0.8 + 1e-15), False),
         (row(0.9, 0.8)._replace(differing=None), (0.7, 0.8), False),  # over runs
     ],
 )

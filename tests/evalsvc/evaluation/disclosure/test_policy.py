@@ -101,7 +101,7 @@ def test_the_page_of_a_run_shows_no_count_class_or_curve(client: Client, cast: B
     submission = scored(cast, hidden_phase(cast, GOLD), wrong(GOLD, 0.31))
     client.force_login(cast.kim)
     page = client.get(reverse("submission", args=[submission.pk])).content.decode()
-    assert "Figures are rounded" in page
+    assert "Figures of runs are rounded" in page
     for absent in ("Errors by kind", "Relation by relation", ">False positives<", "micro precision"):
         assert absent not in page
     for route in ("submission-curve-svg", "submission-curve-csv"):
@@ -124,9 +124,23 @@ def test_boards_and_their_downloads_rank_by_the_rounded_figure(client: Client, c
     csv = client.get(reverse("board-csv", args=["hid"])).content.decode()
     assert len(csv.splitlines()) == 1 + 2 * 3
     page = client.get(reverse("board", args=["hid"])).content.decode()
-    assert "Figures are rounded" in page
+    assert "Figures of runs are rounded" in page
     exact = leaderboard.board(setting_of(benchmark), person=cast.olga)
     assert sorted(row.rank or 0 for row in exact.rows) == [1, 2]
+
+
+def test_the_mean_of_rounded_runs_is_not_rounded_again(cast: BenchmarkCast) -> None:
+    """Else two runs in neighbouring steps had the better one as their mean, before a better system."""
+    gold = gold_labels(1_000)
+    benchmark = hidden_phase(cast, gold, default_quotas=False, main="accuracy")
+    for run, share in {"a": 0.257, "b": 0.255}.items():
+        scored(cast, benchmark, wrong(gold, share), run=run)
+    board = leaderboard.board(setting_of(benchmark))
+    [row] = board.rows
+    step = board.policy.step("accuracy") or 0
+    low, high = sorted(each or 0 for each in board.figures.by_measure.run_values("accuracy")[row.system.pk])
+    assert high - low == pytest.approx(step)
+    assert board.columns["accuracy"].figures[row.system.pk].mean == pytest.approx(low + step / 2)
 
 
 def test_a_board_cannot_be_ordered_by_a_measure_held_back(client: Client, cast: BenchmarkCast) -> None:

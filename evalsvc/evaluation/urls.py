@@ -45,6 +45,7 @@ PAGE_QUERIES |= {
     "board-view-file": (*VIEW, "page", "table"),
     "board-views": (*VIEW, "page"),
     "board-ranks": ("setting",),
+    "board-announcements": ("page",),
     "board-entrants": ("state",),
     "board-entrants-csv": ("state",),
     "board-runs": RUNS,

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import pairwise
+from itertools import count, pairwise
+from typing import Any
 
 import nh3
+from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
@@ -20,7 +23,29 @@ MAX_LENGTH = 100_000  # of a text, in characters
 # 100,000 characters take minutes.
 MAX_COST, MARKS = 5_000_000, "[*_`<"
 MAX_CELLS = 10_000  # of all tables; 50,000 cells take seconds
+# A line is looked at once for each quote and list around it: 50,000 lines under 18 quotes take seconds.
+MAX_LOOKS = 15_000
 SCROLL = '<div class="scroll" tabindex="0" role="group" aria-label="Table; scrolls sideways when narrow">'
+
+
+class _TooManyLooks(Exception):
+    """A text of too many lines, quotes and lists."""
+
+
+def _block_parser() -> MarkdownIt:
+    """Return a parser for one text that gives up on too many lines, quotes and lists."""
+    parser, looks = MarkdownIt("commonmark", {"html": False}), count(1)
+
+    def look(state: StateBlock, *_: Any) -> bool:
+        if next(looks) > MAX_LOOKS:
+            raise _TooManyLooks
+        return False
+
+    # first of the rules: whatever a line turns out to be
+    parser.block.ruler.before(
+        "table", "look", look, {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    )
+    return parser
 
 
 def _parse_inline(state: StateCore) -> None:
@@ -39,11 +64,14 @@ def _parse_inline(state: StateCore) -> None:
 @lru_cache(maxsize=32)
 def to_html(text: str) -> SafeString:
     """Render sanitised HTML; headings start at `h3`, an image becomes its description."""
-    parser = MarkdownIt("commonmark", {"html": False})
+    parser = _block_parser()
     if text.count("|") <= MAX_CELLS:
         parser.enable("table")
     parser.core.ruler.at("inline", _parse_inline)
-    tokens = parser.parse(text[:MAX_LENGTH])
+    try:
+        tokens = parser.parse(text[:MAX_LENGTH])
+    except _TooManyLooks:
+        return mark_safe(scrolling_tables(f"<pre>{escape(text[:MAX_LENGTH])}</pre>"))  # noqa: S308
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
             token.tag = "h3" if token.tag == "h1" else "h4"
@@ -75,8 +103,10 @@ def section_html(text: str, *names: str) -> SafeString:
 @lru_cache(maxsize=8)
 def _headings(text: str) -> list[tuple[int, str, int, int]]:
     """Level, name and lines of each heading, cached per text."""
-    parser = MarkdownIt("commonmark", {"html": False}).disable("inline")
-    tokens = parser.parse("\n".join(_lines(text[:MAX_LENGTH])))
+    try:
+        tokens = _block_parser().disable("inline").parse("\n".join(_lines(text[:MAX_LENGTH])))
+    except _TooManyLooks:
+        return []
     return [
         (int(heading.tag[1]), inline.content.strip("`* ").casefold(), heading.map[0], heading.map[1])
         for heading, inline in pairwise(tokens)

@@ -105,7 +105,13 @@ class AnnouncementSerializer(serializers.ModelSerializer[Announcement]):
 
 class NewAnnouncementSerializer(serializers.Serializer[Any]):
     title = serializers.CharField(max_length=120)
-    text = serializers.CharField(required=False, allow_blank=True, default="", help_text="Markdown.")
+    text = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        default="",
+        max_length=announcements.MAX_LENGTH,
+        help_text="Markdown.",
+    )
 
 
 def _taking_part(benchmark: Benchmark, person: User, effect: str = "") -> dict[str, Any]:

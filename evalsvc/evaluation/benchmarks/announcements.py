@@ -7,12 +7,13 @@ from django.db import transaction
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
 from evalsvc.core.errors.exceptions import DomainError
-from evalsvc.core.web.markdown import MAX_LENGTH
 from evalsvc.core.web.text_validation import require_clear
 from evalsvc.evaluation.models import Announcement, Benchmark
 from evalsvc.evaluation.roles import ORGANISER, require
 
 MOST_CHARACTERS = 120
+MAX_LENGTH = 10_000  # of a text: anybody may read a page of them, each rendered as Markdown
+PAGE = 20
 
 
 @transaction.atomic

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple
@@ -15,6 +16,7 @@ from django.utils.safestring import SafeString
 
 from evalsvc.core.web.formatting import counted, quoted
 from evalsvc.core.web.markdown import to_html
+from evalsvc.evaluation.benchmarks.announcements import PAGE
 from evalsvc.evaluation.models import (
     Announcement,
     Benchmark,
@@ -27,6 +29,7 @@ from evalsvc.evaluation.models import (
 from evalsvc.evaluation.roles import is_sealed
 
 MOST = 50
+SHOWN = 1_000  # characters of a text
 
 
 class Event(NamedTuple):
@@ -42,7 +45,9 @@ class Event(NamedTuple):
 
     @property
     def html(self) -> SafeString:
-        return to_html(self.text) if self.is_markdown else escape(self.text)
+        """The text up to a bound; the link of the event leads to the whole."""
+        shown = self.text if len(self.text) <= SHOWN else f"{self.text[:SHOWN]}…"
+        return to_html(shown) if self.is_markdown else escape(shown)
 
 
 def events(benchmark: Benchmark, now: datetime | None = None) -> list[Event]:
@@ -131,7 +136,11 @@ def _reported(settings: Collection[Setting]) -> Iterator[Event]:
 
 
 def _announcements(of: Mapping[int, Benchmark]) -> Iterator[Event]:
+    newer: Counter[int] = Counter()  # of the benchmark
     for each in Announcement.objects.filter(benchmark__in=of)[:MOST]:
         benchmark = of[each.benchmark_id]
-        path = f"{reverse('board-announcements', args=[benchmark.slug])}#announcement-{each.pk}"
+        page = newer[benchmark.pk] // PAGE + 1
+        newer[benchmark.pk] += 1
+        query = f"?page={page}" if page > 1 else ""
+        path = f"{reverse('board-announcements', args=[benchmark.slug])}{query}#announcement-{each.pk}"
         yield Event(each.created_at, f"announcement/{each.pk}", each.title, each.text, path, benchmark, True)

@@ -18,7 +18,7 @@ from evalsvc.core.web.downloads import csv_file, long_csv_file
 from evalsvc.core.web.formatting import counted, quoted
 from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.markdown import MAX_LENGTH, to_html
-from evalsvc.core.web.views import attempt, page, row_id, show_effect, submitted
+from evalsvc.core.web.views import attempt, page, page_of, row_id, show_effect, submitted
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.api.archive import archive_file
 from evalsvc.evaluation.benchmarks import (
@@ -303,7 +303,7 @@ class AnnouncementForm(PageForm):
     OTHER_NAMES = ("action",)
     title = forms.CharField(max_length=announcements.MOST_CHARACTERS)
     text = forms.CharField(
-        widget=forms.Textarea(attrs={"rows": 6}), required=False, max_length=MAX_LENGTH,
+        widget=forms.Textarea(attrs={"rows": 6}), required=False, max_length=announcements.MAX_LENGTH,
         help_text="Markdown. Everybody who sees the benchmark can read it, here and in the feed.",
     )  # fmt: skip
 
@@ -325,10 +325,12 @@ def announcements_page(request: HttpRequest, slug: str) -> HttpResponse:
         if values and attempt(form, lambda: announcements.announce(benchmark, by=person, **values)):
             messages.info(request, "Announced.")
             return redirect("board-announcements", slug)
+    pages = page_of(request, benchmark.announcements.all(), size=announcements.PAGE)
     context = {
         "benchmark": benchmark,
         "organiser": organiser,
-        "announcements": [(each, to_html(each.text)) for each in benchmark.announcements.all()[:100]],
+        "pages": pages,
+        "announcements": [(each, to_html(each.text)) for each in pages],
         "form": form,
     }
     return render(request, "evaluation/announcements.html", context, status=400 if form.errors else 200)

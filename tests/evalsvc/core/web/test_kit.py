@@ -20,7 +20,7 @@ from evalsvc.core.errors import handlers
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.web.downloads import csv_file
 from evalsvc.core.web.forms import PageForm
-from evalsvc.core.web.markdown import MAX_CELLS, MAX_LENGTH, to_html
+from evalsvc.core.web.markdown import MAX_CELLS, MAX_LENGTH, section_html, to_html
 from evalsvc.core.web.middleware import ApiConditionalGetMiddleware
 from evalsvc.core.web.views import attempt, page_of, row_id
 
@@ -137,6 +137,29 @@ def test_markdown_with_too_many_marks_stays_as_written(mark: str) -> None:
     text = (mark * MAX_LENGTH)[:MAX_LENGTH].strip()
     assert to_html(text) == f"<p>{escape(text, quote=False)}</p>\n"
     assert "<em>one</em>" in to_html(f"*one*\n\n{text}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ">" * 18 + "a\n" + "b\n" * 49_900,
+        ("- " * 8 + "a\n\n") * 5_000,
+        "- *a*\n" * 16_000,
+        "#\n" * 50_000,
+        "\\\n" * 50_000,
+    ],
+)
+def test_markdown_with_too_many_lines_quotes_or_lists_stays_as_written(text: str) -> None:
+    """Else its parser takes seconds, as it looks at a line once for each quote and list around it."""
+    assert to_html(text) == f'<pre tabindex="0">{escape(text)}</pre>'
+    assert section_html(f"# One\n{text}", "one") == ""
+
+
+def test_markdown_as_long_as_a_text_may_be_is_rendered() -> None:
+    lines = "- A rule of usual length.\n  - And *one* under it, with the [reason](https://a.example).\n"
+    text = "# Rules\n\n" + lines * (MAX_LENGTH // len(lines) - 1)
+    assert "<em>one</em>" in to_html(text)
+    assert "<em>one</em>" in section_html(text, "rules")
 
 
 def test_a_markdown_table_with_too_many_cells_stays_as_written() -> None:

@@ -16,7 +16,7 @@ from django.urls import reverse
 
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from evalsvc.evaluation.api.archive import archive_file
-from evalsvc.evaluation.benchmarks import announcements, entrants, final_entries
+from evalsvc.evaluation.benchmarks import announcements, entrants, events, final_entries
 from evalsvc.evaluation.models import Benchmark, Entrant, Setting, Submission
 from tests.cast.benchmarks import BenchmarkCast
 from tests.errors import code
@@ -183,6 +183,24 @@ def test_announcements_stand_on_the_board_and_in_the_feed_until_removed(
     assert "&lt;em&gt;Now.&lt;/em&gt;" in client.get(places[1]).content.decode()
     announcements.remove(benchmark.announcements.get(), by=cast.olga)
     assert not any("Dev is open" in client.get(place).content.decode() for place in places)
+
+
+def test_the_feed_has_the_start_of_a_long_announcement_and_a_link_to_the_page_with_all_of_it(
+    client: Client, cast: BenchmarkCast, benchmark: Benchmark
+) -> None:
+    with pytest.raises(DomainError, match="10,000 characters"):
+        announcements.announce(benchmark, title="Long", text="a" * 10_001, by=cast.olga)
+    for number in range(21):
+        announcements.announce(benchmark, title=f"News {number}", text="a" * 9_999 + "z", by=cast.olga)
+    newest, *_, first = events.events(benchmark)
+    assert newest.html == f"<p>{'a' * 1_000}…</p>\n"
+    assert "?" not in newest.path
+    assert "?page=2#announcement-" in first.path
+    client.force_login(cast.kim)
+    for event in (newest, first):
+        whole = client.get(event.path).content.decode()
+        assert f'id="{event.path.partition("#")[2]}"' in whole
+        assert "az</p>" in whole
 
 
 @pytest.mark.django_db(transaction=True)

@@ -124,14 +124,17 @@ class Unreadable(Exception):
         self.code = code
 
 
-def save_verified(name: str, content: BinaryIO, *, sha256: str, size: int) -> str:
-    """Save the bytes, read them again, and return the name they got."""
+def save(name: str, content: BinaryIO) -> str:
+    """Save the bytes, and return the name they got."""
     content.seek(0)
-    saved = default_storage.save(name, File(content))
-    if StoredFile(saved, size, sha256).difference():
-        default_storage.delete(saved)
-        raise StorageFault(f"The storage did not store {size:,} bytes correctly. Check its disk.")
-    return saved
+    return default_storage.save(name, File(content))
+
+
+def require_whole(file: StoredFile) -> None:
+    """Read a file that was just saved, and reject bytes that the storage changed."""
+    if file.difference():
+        default_storage.delete(file.name)
+        raise StorageFault(f"The storage did not store {file.size:,} bytes correctly. Check its disk.")
 
 
 def is_elsewhere(folder: str, exists: Callable[[str], bool]) -> bool:

@@ -67,11 +67,12 @@ def fill_storage(strike: Strike) -> None:
 
 def flip_own_file(strike: Strike) -> None:
     """Another byte in the file that was sent, if it is stored already."""
-    path = strike.service.folder / "files" / strike.stored
+    files = strike.service.folder / "files" / "predictions"
     with strike.service.storage_held, suppress(FileNotFoundError):
-        content = bytearray(path.read_bytes())
-        content[len(content) // 2] ^= 1
-        path.write_bytes(content)
+        for path in files.rglob(f"{strike.stored}*"):
+            content = bytearray(path.read_bytes())
+            content[len(content) // 2] ^= 1
+            path.write_bytes(content)
 
 
 def flip_gold(strike: Strike) -> None:

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import BinaryIO
+from uuid import uuid4
 
 from django.core.files.storage import default_storage
 from django.db import connection, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 
-from evalsvc.core.storage import StoredFile, open_stored, save_verified
+from evalsvc.core.storage import StoredFile, open_stored, require_whole, save
 from evalsvc.core.upkeep.registry import register_sweep
 from evalsvc.core.upkeep.stored_files import Folder, register_folder
 from evalsvc.evaluation.models import Evaluation, PredictionFile, Submission
@@ -23,27 +24,40 @@ CURE = "Copy files/{name} of a backup to its place, or ask its team to submit th
 UNUSED_FOR = timedelta(hours=1)
 SWEEP_EVERY_SECONDS = 600
 WITNESSES = 5
+NO_FILE = "predictions/none"
 _next_sweep = 0.0
 
 
 def store(spool: BinaryIO, *, sha256: str, size: int) -> PredictionFile:
-    """Store the bytes unless they are there unharmed, and return their row."""
-    before = ""
-    existing = PredictionFile.objects.filter(pk=sha256)
-    if existing.update(kept_at=Now()):  # protects them from the sweep
-        row = existing.get()
-        if not StoredFile(row.name, size, sha256).difference():
-            return row
-        before = row.name
-    name = save_verified(storage_name(sha256), spool, sha256=sha256, size=size)
-    row = PredictionFile(pk=sha256, name=name, size=size)
+    """Store the bytes unless they are there unharmed, and return their row.
+
+    They are written and read once in each case: the time would tell whether another team sent them.
+    """
+    copy = StoredFile(save(new_name(sha256), spool), size, sha256)
+    before = PredictionFile.objects.filter(pk=sha256).values_list("name", flat=True).first() or ""
+    if before and not StoredFile(before, size, sha256).difference() and _kept(sha256, before):
+        name, spare = before, copy.name
+    else:
+        require_whole(copy)
+        name, spare = copy.name, before
+        _point_to(copy)
+    default_storage.delete(spare or NO_FILE)  # a request to an object store in each case
+    return PredictionFile(pk=sha256, name=name, size=size)
+
+
+def _kept(sha256: str, name: str) -> bool:
+    """Protect the stored bytes from the sweep, unless it was faster."""
+    with flushed_later():
+        return bool(PredictionFile.objects.filter(pk=sha256, name=name).update(kept_at=Now()))
+
+
+def _point_to(copy: StoredFile) -> None:
+    row = PredictionFile(pk=copy.sha256, name=copy.name, size=copy.size)
+    changed = ["name", "kept_at"]
     with flushed_later():
         PredictionFile.objects.bulk_create(
-            [row], update_conflicts=True, unique_fields=["sha256"], update_fields=["name"]
+            [row], update_conflicts=True, unique_fields=["sha256"], update_fields=changed
         )
-    if before not in ("", name):
-        default_storage.delete(before)
-    return row
 
 
 @contextmanager
@@ -57,8 +71,10 @@ def flushed_later() -> Iterator[None]:
         yield
 
 
-def storage_name(sha256: str) -> str:
-    return f"predictions/{sha256[:2]}/{sha256[2:4]}/{sha256}"
+def new_name(sha256: str) -> str:
+    """Return a name that no file has, in a folder drawn at random: that of known bytes would be there."""
+    drawn = uuid4().hex
+    return f"predictions/{drawn[:2]}/{drawn[2:4]}/{sha256}-{drawn[4:]}"
 
 
 def open_file(file: PredictionFile) -> BinaryIO:

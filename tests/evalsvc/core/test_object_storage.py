@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 from collections.abc import Iterator
 from datetime import timedelta
@@ -22,6 +23,7 @@ from evalsvc.core.jobs.queue import enqueue
 from evalsvc.core.storage import StorageFault, open_stored
 from evalsvc.core.upkeep import registry, stored_files
 from evalsvc.evaluation.models import PredictionFile, Submission
+from evalsvc.evaluation.submissions import file_store
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast
 from workers.runner import run_inline
 
@@ -100,6 +102,22 @@ def test_a_damaged_object_fails_the_job_and_is_mended_by_the_same_file(
     assert {finding.code for finding in registry.findings()} == {"file_damaged"}
     submitted(cast, benchmark=submission.benchmark, run="2")
     assert not list(stored_files.check_files(""))
+
+
+def test_an_object_that_is_there_takes_the_same_requests_as_a_new_one(
+    cast: BenchmarkCast, bucket: Any
+) -> None:
+    requests: list[list[str]] = [[]]
+    events = default_storage.connection.meta.client.meta.events  # type: ignore[attr-defined]
+    events.register("before-send.s3", lambda request, **_: requests[-1].append(request.method))
+    digest = hashlib.sha256(b"1").hexdigest()
+    file_store.store(io.BytesIO(b"0"), sha256=hashlib.sha256(b"0").hexdigest(), size=1)  # finds the folder
+    for _ in ("new", "again"):
+        requests.append([])
+        file_store.store(io.BytesIO(b"1"), sha256=digest, size=1)
+    assert requests[1] == requests[2]
+    assert {"PUT", "GET", "DELETE"} <= {*requests[1]}
+    assert len(names(bucket)) == 2
 
 
 def test_a_store_that_is_away_puts_the_job_off(cast: BenchmarkCast, bucket: Any, settings: Any) -> None:

@@ -15,7 +15,7 @@ from django.core.files.storage import default_storage
 
 from evalsvc.core import storage
 from evalsvc.core.jobs.exceptions import RetryLater
-from evalsvc.core.storage import open_stored, save_verified
+from evalsvc.core.storage import StoredFile, open_stored, require_whole, save
 
 
 @pytest.fixture(autouse=True)
@@ -54,7 +54,7 @@ def test_nothing_stays_of_a_write_that_failed(folder: Path) -> None:
 
 def test_bytes_that_the_disk_changed_are_not_accepted(folder: Path) -> None:
     with pytest.raises(storage.StorageFault, match="did not store 3 bytes"):
-        save_verified("a", io.BytesIO(b"two"), sha256=hashlib.sha256(b"one").hexdigest(), size=3)
+        require_whole(StoredFile(save("a", io.BytesIO(b"two")), 3, hashlib.sha256(b"one").hexdigest()))
     assert names(folder) == []
 
 

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import shutil
+from collections import Counter
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.files.storage import default_storage
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from evalsvc.core.storage import StorageFault
+from evalsvc.core.storage import StorageFault, StoredFile, WholeFileStorage
 from evalsvc.evaluation.models import PredictionFile
 from evalsvc.evaluation.submissions import file_store
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast
@@ -71,9 +76,39 @@ def test_a_damaged_or_missing_file_is_stored_anew_when_resent(
     path = Path(default_storage.path(kept().name))
     path.unlink() if damaged is None else path.write_bytes(damaged)
     row = kept()
-    assert [Path(default_storage.path(row.name))] == [p for p in path.parent.iterdir() if p.is_file()]
+    files = Path(default_storage.path("predictions")).rglob("*")
+    assert [Path(default_storage.path(row.name))] == [each for each in files if each.is_file()]
     with file_store.open_file(PredictionFile.objects.get()) as file:
         assert file.read() == b"bytes"
+
+
+def test_the_same_work_is_done_for_bytes_that_another_team_sent_as_for_new_ones(
+    cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work: Counter[str] = Counter()
+
+    def count(owner: object, name: str) -> None:
+        usual = getattr(owner, name)
+
+        def counted(*args: Any, **options: Any) -> Any:
+            work[name] += 1
+            return usual(*args, **options)
+
+        monkeypatch.setattr(owner, name, counted)
+
+    count(os, "fsync")
+    for name in ("_save", "_open", "exists", "delete"):
+        count(WholeFileStorage, name)
+    count(StoredFile, "difference")
+    kept(b"others")  # makes the folder
+    done = []
+    for _ in ("new", "again"):
+        work.clear()
+        with CaptureQueriesContext(connection) as statements:
+            kept()
+        done.append(dict(work) | {"statements": len(statements)})
+    assert done[0] == done[1]
+    assert (done[0]["fsync"], done[0]["difference"]) == (2, 1)
 
 
 @pytest.mark.parametrize("mount_point", [True, False])

@@ -71,6 +71,8 @@ def move(submission: Submission, to: str, *, code: str = "", reason: str = "", *
         times["scored_at"] = Coalesce("scored_at", Now())
     if to == S.RUNNING:
         times["started_at"] = Coalesce("started_at", Now())
+    if to == S.QUEUED and submission.started_at and not _has_taken_its_place(submission):
+        times["started_at"] = None
     changed = Submission.objects.filter(pk=submission.pk, state=submission.state).update(
         state=to, reason_code=code, reason=reason, **times, **fields
     )
@@ -81,6 +83,15 @@ def move(submission: Submission, to: str, *, code: str = "", reason: str = "", *
         mark_boards(submission)
     if to in ENDED:
         complete_measures(submission.benchmark_id)
+
+
+def _has_taken_its_place(submission: Submission) -> bool:
+    """True if a run that waits again would count against quotas if it were cancelled now.
+
+    A job has run its model or scored it, or met a limit; an attempt that the service lost does not count.
+    """
+    jobs = Job.objects.filter(kind__in=("predict", "score"), subject=submission.pk, state=Job.State.DONE)
+    return submission.scored_at is not None or submission.reason_code in LIMITS or jobs.exists()
 
 
 def complete_measures(benchmark: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -13,7 +14,9 @@ from django.test import Client
 from evalsvc.core.accounts.tokens import issue
 from evalsvc.core.errors.exceptions import Conflict, DomainError, QuotaExceeded
 from evalsvc.core.jobs import transitions
-from evalsvc.core.jobs.queue import claim
+from evalsvc.core.jobs.lease import hand_back, reconcile
+from evalsvc.core.jobs.models import Job
+from evalsvc.core.jobs.queue import claim, restart
 from evalsvc.core.web import places
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import quotas, rules
@@ -283,3 +286,72 @@ def test_a_repeated_request_succeeds_once_the_quota_is_used_up(cast: BenchmarkCa
     first = cast.submit(benchmark, LINES, run="1", idempotency_key="k")
     assert cast.submit(benchmark, LINES, run="1", idempotency_key="k") == first
     assert cast.submit(benchmark, LINES, run="1") == first
+
+
+def ended_by_a_fault(fault: str) -> None:
+    """Let the service lose an attempt, or interrupt it, or fail and begin again."""
+    job = claim("score")
+    assert job is not None
+    if fault == "lost":
+        Job.objects.filter(pk=job.pk).update(lease_until=job.created_at)
+        assert reconcile() == 1
+    elif fault == "retried":
+        transitions.retry(job, reason="The disk is away.")
+    elif fault == "returned":
+        hand_back(job)
+    else:
+        transitions.fail(job, code=fault, reason="For the test.")
+        restart(job, by="an administrator")
+
+
+@pytest.mark.parametrize("act", [submission_states.cancel, submission_states.withdraw])
+@pytest.mark.parametrize("fault", ["lost", "retried", "returned", "worker_lost"])
+def test_a_run_that_waits_again_after_a_fault_of_the_service_costs_nothing_if_it_is_cancelled(
+    cast: BenchmarkCast, fault: str, act: Callable[..., None]
+) -> None:
+    benchmark = cast.relations(per_day=1, in_total=1)
+    submission = cast.submit(benchmark, LINES)
+    ended_by_a_fault(fault)
+    assert [allowance.used for allowance in quotas.allowances(benchmark, cast.kelpie)] == [1, 1, 1]
+    act(Submission.objects.get(pk=submission.pk), by=cast.kim)
+    assert Submission.objects.get().state == "cancelled"
+    assert [allowance.used for allowance in quotas.allowances(benchmark, cast.kelpie)] == [0, 0, 0]
+
+
+def test_a_run_that_is_cancelled_in_an_attempt_after_a_fault_counts(cast: BenchmarkCast) -> None:
+    benchmark = cast.relations(in_total=1)
+    submission = cast.submit(benchmark, LINES)
+    ended_by_a_fault("lost")
+    job = claim("score")
+    assert job is not None
+    submission_states.cancel(Submission.objects.get(pk=submission.pk), by=cast.kim)
+    transitions.retry(job, reason="The disk is away.")
+    assert Submission.objects.get().state == "cancelled"
+    assert refused(cast, benchmark, run="2").code == "quota_in_total"
+
+
+def test_a_run_whose_model_has_run_counts_if_it_is_cancelled_after_its_scoring_was_lost(
+    cast: BenchmarkCast,
+) -> None:
+    benchmark = cast.relations(in_total=1)
+    submission = cast.submit(benchmark, LINES)
+    Job.objects.update(kind="predict")
+    job = claim("score")
+    assert job is not None
+    transitions.complete(job, lambda: submission_states.queue(submission))
+    ended_by_a_fault("lost")
+    submission_states.cancel(Submission.objects.get(pk=submission.pk), by=cast.kim)
+    assert Submission.objects.get().state == "cancelled"
+    assert refused(cast, benchmark, run="2").code == "quota_in_total"
+
+
+@pytest.mark.parametrize("code", ["memory_limit", "time_limit"])
+def test_a_run_that_met_a_limit_counts_if_it_is_cancelled_before_it_runs_again(
+    cast: BenchmarkCast, code: str
+) -> None:
+    benchmark = cast.relations(in_total=1)
+    submission = cast.submit(benchmark, LINES)
+    ended_by_a_fault(code)
+    submission_states.cancel(Submission.objects.get(pk=submission.pk), by=cast.kim)
+    assert Submission.objects.get().state == "cancelled"
+    assert refused(cast, benchmark, run="2").code == "quota_in_total"

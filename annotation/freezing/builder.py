@@ -178,7 +178,7 @@ def same_as(failed: TestSet) -> TestSet | None:
 
 def _comparable(manifest: dict[str, Any]) -> dict[str, Any]:
     """Return what makes a difference; the numbers of answers follow from the provenance."""
-    beside = ("evalsvc", "leave_out", "k_of_items", "answers_of_items")
+    beside = ("evalsvc", "leave_out", "k_of_items", "answers_of_items", "binds_files")
     return {name: value for name, value in manifest.items() if name not in beside}
 
 

@@ -134,7 +134,7 @@ def seal(
         rows=count,
         sha256=written.gold,
         labels=list(labels),
-        manifest=written.in_manifest(manifest),
+        manifest=written.in_manifest(manifest) | {"binds_files": True},
         frozen_at=Now(),
     )
     enqueue("describe", test_set.pk, lane=f"user {test_set.by_id}")

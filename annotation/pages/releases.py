@@ -27,8 +27,8 @@ from annotation.releases.composition import Composition
 from annotation.releases.earlier import compare_with, earlier_sets
 from annotation.releases.folder import manifest_sha256, zip_of
 from annotation.releases.layout import MANIFEST, ONTOLOGY, STATISTICS
-from annotation.releases.listing import listing, parts_of
-from annotation.testset import board_moves, count_hiding, logged_changes
+from annotation.releases.listing import listing, parts_of, unlike
+from annotation.testset import TestSet, board_moves, count_hiding, logged_changes
 from annotation.testset_overlap import overlapping
 from evalsvc.core.accounts import login_throttle
 from evalsvc.core.accounts.models import User
@@ -158,14 +158,21 @@ def _known(request: HttpRequest, result: CheckResult) -> dict[str, Any]:
     if isinstance(request.user, User):
         own = visible(request).frozen().filter(slug=result.slug).first()
         golds = (True, False) if own and own.known_to(request.user) else (False,)
-        if own and result.manifest_sha256 in {manifest_sha256(own, with_gold=gold) for gold in golds}:
-            return {"known": own, "known_page": "test-set"}
+        if own and (known := _same(own, result, golds)):
+            return known | {"known_page": "test-set"}
     publication = publishing.visible(request.user).filter(test_set__slug=result.slug).first()
-    if publication is None:
-        return {}
-    digest = manifest_sha256(publication.test_set, with_gold=publication.shows_gold)
-    same = result.manifest_sha256 == digest
-    return {"known": publication.test_set, "known_page": "release"} if same else {}
+    known = _same(publication.test_set, result, (publication.shows_gold,)) if publication else {}
+    return known and known | {"known_page": "release"}
+
+
+def _same(own: TestSet, result: CheckResult, golds: Iterable[bool]) -> dict[str, Any]:
+    """Return the set if it has this manifest, and the files that are not as the service has them."""
+    for gold in golds:
+        if result.manifest_sha256 == manifest_sha256(own, with_gold=gold):
+            compared = own.statistics is not None
+            found = unlike(own, result.digests, with_gold=gold) if compared else []
+            return {"known": own, "compared": compared, "unlike": found}
+    return {}
 
 
 # ---- publication ----------------------------------------------------------------------------------

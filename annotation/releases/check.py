@@ -15,12 +15,13 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from annotation.freezing.answer_counts import AnswerCounts
+from annotation.freezing.answer_counts import StatedOfLines
 from annotation.releases.checksums import Opened, compare_sums
 from annotation.releases.layout import (
     BLIND,
     FORMAT,
     GOLD,
+    GUIDELINE,
     MANIFEST,
     ONTOLOGY,
     PROVENANCE,
@@ -59,13 +60,35 @@ class _Manifest(msgspec.Struct):
     policy: str = ""
     spans_may_overlap: bool = False
     provenance_sha256: str = ""
+    files_sha256: dict[str, str] = {}
     k_of_items: list[int] | None = None
     answers_of_items: list[int] | None = None
+    answers: Any = None
+    counts: dict[str, Any] = {}
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """SHA-256 of each file that the manifest binds."""
+        lines = {GOLD: self.sha256, PROVENANCE: self.provenance_sha256}
+        return {name: digest for name, digest in (lines | self._described).items() if digest}
+
+    @property
+    def _described(self) -> dict[str, str]:
+        return {name: self.files_sha256.get(name, "") for name in (GUIDELINE, ONTOLOGY)}
+
+    @property
+    def implied(self) -> list[str]:
+        """Files that a release with this manifest has."""
+        return [*self.digests, BLIND, *([STATISTICS] if self.sha256 else [])]
 
 
 @dataclass(slots=True)
 class CheckResult:
-    """What differs, by file; a release without differences is as it was."""
+    """What differs, by file.
+
+    Without differences the files agree with each other and with the manifest. It binds all but those
+    `unbound`: whoever changes them can write their checksums anew. `digests` are those of all files.
+    """
 
     title: str = ""
     manifest_sha256: str = ""
@@ -73,6 +96,8 @@ class CheckResult:
     rows: int = 0
     has_gold: bool = True
     checked: list[str] = field(default_factory=list)
+    unbound: list[str] = field(default_factory=list)
+    digests: dict[str, str] = field(default_factory=dict)
     differences: dict[str, list[str]] = field(default_factory=dict)
     redecided: int = 0
 
@@ -121,6 +146,7 @@ class _Check:
     def _sums(self) -> None:
         found = compare_sums(self.files)
         self.digests, self.suspects, self.result.checked = found.digests, found.suspects, found.checked
+        self.result.digests = found.digests
         for name, text in found.differences:
             self.result.add(name, text)
 
@@ -128,15 +154,18 @@ class _Check:
         self.result.rows = manifest.rows
         if manifest.format != FORMAT:
             self.result.add(MANIFEST, f"Its format is {manifest.format!r}, not {FORMAT!r}.")
-        missing = self.digests.keys() >= {GOLD} and PROVENANCE not in self.digests | self.result.differences
-        if missing and manifest.provenance_sha256:
-            self.result.add(PROVENANCE, f"It is missing; {MANIFEST} states its SHA-256.")
-        for name, digest in ((GOLD, manifest.sha256), (PROVENANCE, manifest.provenance_sha256)):
-            if name in self.files and self.digests[name] != digest:
+        for name in manifest.implied:
+            if name not in self.digests | self.result.differences:
+                states = "states its SHA-256" if name in manifest.digests else "is that of a release with it"
+                self.result.add(name, f"It is missing; {MANIFEST} {states}.")
+        for name in dict.fromkeys((GOLD, PROVENANCE, *manifest.digests)):
+            digest = manifest.digests.get(name, "none")
+            known = name in self.result.differences  # such as other line ends
+            if name in self.files and self.digests[name] != digest and not known:
                 self.suspects.add(name)
-                self.result.add(
-                    name, f"Its SHA-256 is {self.digests[name]}; {MANIFEST} states {digest or 'none'}."
-                )
+                self.result.add(name, f"Its SHA-256 is {self.digests[name]}; {MANIFEST} states {digest}.")
+        bound = {MANIFEST, *manifest.digests, *([BLIND] if GOLD in self.files else [])}
+        self.result.unbound = [name for name in self.result.checked if name not in bound]
 
     # ---- content ----------------------------------------------------------------------------------
     def _content(self, manifest: _Manifest) -> None:
@@ -157,21 +186,24 @@ class _Check:
             self.result.add(ONTOLOGY, f"It has too many steps: at most {limits} are replayed.")
         elif PROVENANCE in self.files and ontology is not None:
             rules = Rules(manifest.kind, manifest.policy, manifest.spans_may_overlap, ontology.steps)
-            answers = AnswerCounts()
-            faults = self._provenance(Judge(rules), answers, lines(), self.files[PROVENANCE]())
+            stated = StatedOfLines()
+            faults = self._provenance(Judge(rules), stated, lines(), self.files[PROVENANCE]())
             self._named(PROVENANCE, faults)
-            self._numbers_of_answers(manifest, answers)
+            self._numbers_of_answers(manifest, stated)
 
-    def _numbers_of_answers(self, manifest: _Manifest, answers: AnswerCounts) -> None:
+    def _numbers_of_answers(self, manifest: _Manifest, counted: StatedOfLines) -> None:
         """Compare the stated numbers with the lines, where `answers_of_items` tells that they are theirs."""
         if manifest.answers_of_items is None or self.result.redecided != manifest.rows:
             return
         name = PROVENANCE if PROVENANCE in self.suspects else MANIFEST
-        for key, limits in answers.limits().items():
-            if getattr(manifest, key) != limits:
-                stated = _short(getattr(manifest, key))
+        for key, figures in counted.figures().items():
+            stated = getattr(manifest, key)
+            if key == "counts":  # others in it are of the sentences that were left out
+                stated = {state: stated.get(state) for state in figures}
+            if stated != figures:
+                texts = [_short(each) for each in (stated, figures)]
                 self.result.add(
-                    name, f"{key} is {stated} in {MANIFEST}; the lines of {PROVENANCE} give {limits}."
+                    name, f"{key} is {texts[0]} in {MANIFEST}; the lines of {PROVENANCE} give {texts[1]}."
                 )
 
     def _lines_of_gold(self, lines: Opened) -> None:
@@ -218,7 +250,7 @@ class _Check:
                 yield f"Line {number:,} of {GOLD} or {BLIND} is not JSON."
 
     def _provenance(
-        self, judge: Judge, answers: AnswerCounts, gold: Iterable[bytes], provenance: Iterable[bytes]
+        self, judge: Judge, counted: StatedOfLines, gold: Iterable[bytes], provenance: Iterable[bytes]
     ) -> Iterator[str]:
         for number, (line, other) in enumerate(zip_longest(gold, provenance), 1):
             if line is None or other is None:
@@ -233,7 +265,7 @@ class _Check:
                 yield f"Line {number:,} of {GOLD} or {PROVENANCE} is not as in a release."
                 continue
             self.result.redecided += 1
-            answers.add(row.k, [answer.not_counted for answer in row.answers])
+            counted.add_decided(row)
             if fault:
                 yield f"Line {number:,} ({row.id}): {fault}"
 

@@ -16,6 +16,7 @@ from annotation.releases.layout import (
     BLIND,
     FORMAT,
     GOLD,
+    GUIDELINE,
     MANIFEST,
     ONTOLOGY,
     PROVENANCE,
@@ -55,27 +56,27 @@ def files(test_set: TestSet, *, with_gold: bool = True) -> list[ReleaseFile]:
     """
     require_complete(test_set)
     content = Composition(test_set, with_gold=with_gold, in_release=True)
-    manifest = test_set.manifest
     parts = [
         _text("README.md", "card", lambda: card_text.readme(content, with_gold=with_gold, files=listed)),
         _json(MANIFEST, "how the set was made", release_manifest(test_set, with_gold=with_gold)),
-        _json(
-            ONTOLOGY,
-            "labels with their texts, and the steps that led to them",
-            _ontology(test_set, with_gold=with_gold),
-        ),
         _text("CITATION.cff", "citation", lambda: card_text.citation_cff(test_set, with_gold=with_gold)),
         _text("citation.bib", "citation for BibTeX", lambda: card_text.bibtex(test_set, with_gold=with_gold)),
+        *_bound_files(test_set, with_gold=with_gold),
     ]
-    if manifest.get("guideline"):
-        parts.append(
-            _text("guideline.md", "guideline as it was", lambda: f"{manifest['guideline'].rstrip()}\n")
-        )
     if with_gold:
         parts.append(_json(STATISTICS, "statistics of the gold", test_set.statistics))
     parts += line_files(test_set, with_gold=with_gold)
     listed = sorted([(file.name, file.purpose) for file in parts] + [(SUMS, "SHA-256 of all other files")])
     return sorted(parts, key=lambda file: file.name)
+
+
+def _bound_files(test_set: TestSet, *, with_gold: bool) -> list[ReleaseFile]:
+    """List what describes the data and never changes after the freeze; the manifest has the digests."""
+    purpose = "labels with their texts, and the steps that led to them"
+    found = [_json(ONTOLOGY, purpose, _ontology(test_set, with_gold=with_gold))]
+    if guideline := test_set.manifest.get("guideline"):
+        found.append(_text(GUIDELINE, "guideline as it was", lambda: f"{guideline.rstrip()}\n"))
+    return found
 
 
 def line_files(test_set: TestSet, *, with_gold: bool = True) -> list[ReleaseFile]:
@@ -117,7 +118,7 @@ def release_manifest(test_set: TestSet, *, with_gold: bool = True) -> dict[str, 
     of the files: another set, such as the whole of a split, may be hidden gold.
     """
     stored = test_set.manifest
-    identity = {
+    identity: dict[str, Any] = {
         "format": FORMAT,
         "name": test_set.name,
         "version": test_set.version,
@@ -128,6 +129,9 @@ def release_manifest(test_set: TestSet, *, with_gold: bool = True) -> dict[str, 
         "rows": test_set.rows,
         "negative": test_set.negative,
     }
+    if stored.get("binds_files"):  # copies of older sets have a manifest without them
+        bound = _bound_files(test_set, with_gold=with_gold)
+        identity["files_sha256"] = {file.name: _sha256(file) for file in bound}
     if not with_gold:
         return {name: stored[name] for name in IN_BLIND_MANIFEST if name in stored} | identity
     kept = {name: value for name, value in stored.items() if name not in NOT_IN_MANIFEST}
@@ -159,7 +163,7 @@ def _made_of(stored: dict[str, Any]) -> dict[str, Any]:
 
 
 IN_BLIND_MANIFEST = ("project", "policy", "policy_version", "k", "na_means", "spans_may_overlap", "evalsvc")
-NOT_IN_MANIFEST = ("guideline", "inventory", "ontology", "decisions", "people", "options")
+NOT_IN_MANIFEST = ("guideline", "inventory", "ontology", "decisions", "people", "options", "binds_files")
 
 
 def _ontology(test_set: TestSet, *, with_gold: bool) -> dict[str, Any]:
@@ -181,9 +185,12 @@ def _by_name(labels: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def manifest_sha256(test_set: TestSet, *, with_gold: bool = True) -> str:
-    """Return the digest of `manifest.json`, which states those of gold and provenance."""
-    manifest = _json(MANIFEST, "", release_manifest(test_set, with_gold=with_gold))
-    return hashlib.sha256(b"".join(manifest.parts())).hexdigest()
+    """Return the digest of `manifest.json`, which states those of other files."""
+    return _sha256(_json(MANIFEST, "", release_manifest(test_set, with_gold=with_gold)))
+
+
+def _sha256(file: ReleaseFile) -> str:
+    return hashlib.sha256(b"".join(file.parts())).hexdigest()
 
 
 # ---- ways out -------------------------------------------------------------------------------------

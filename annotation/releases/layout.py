@@ -9,6 +9,7 @@ from evalsvc.core.formats.records import canonical_line
 FORMAT = "evalsvc release 1"
 GOLD, BLIND, PROVENANCE = "gold.jsonl", "blind.jsonl", "provenance.jsonl"
 MANIFEST, ONTOLOGY, STATISTICS, SUMS = "manifest.json", "ontology.json", "statistics.json", "SHA256SUMS"
+GUIDELINE = "guideline.md"
 LABEL_KEYS = ("relations", "spans")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from django.http import Http404
@@ -40,6 +40,18 @@ def _listed(test_set: TestSet, file: ReleaseFile) -> ListedFile:
     else:
         return ListedFile(file.name, file.purpose)
     return ListedFile(file.name, file.purpose, size, sha256)
+
+
+def unlike(test_set: TestSet, digests: Mapping[str, str], *, with_gold: bool) -> list[str]:
+    """Name the files of a copy, by name with their SHA-256, that are not those of the release now.
+
+    Those that an earlier version froze without a digest are passed over.
+    """
+    released = {each.name: each.sha256 for each in listing(test_set, with_gold=with_gold)}
+    copied = {name: digest for name, digest in digests.items() if name != SUMS}
+    unknown = {name for name, digest in released.items() if not digest}
+    names = (released.keys() | copied.keys()) - unknown
+    return sorted(name for name in names if released.get(name) != copied.get(name))
 
 
 def digest_of(file: ReleaseFile) -> tuple[int, str]:

@@ -29,6 +29,8 @@ class AnswerRow(msgspec.Struct):
     by: str = ""
     blank: bool = False
     not_counted: str = ""
+    imported: bool = False
+    suggested: bool = False
     milliseconds: int = 0
 
     def payload(self) -> Payload:

@@ -33,7 +33,11 @@ class Command(ScoringCommand):
         if result.title:
             self.stdout.write(f"{result.title}: {result.rows:,} lines, {result.redecided:,} decided anew")
         if result.is_intact:
-            self.stdout.write(f"All {len(result.checked)} files are as released.")
+            n = len(result.checked)
+            self.stdout.write(f"The {n} files agree with each other and with the manifest.")
+            if result.unbound:
+                names = ", ".join(result.unbound)
+                self.stdout.write(f"manifest.json states no SHA-256 of {names}: their checksums may be new.")
             if not result.has_gold:
                 self.stdout.write("This copy has no gold, so no label was compared.")
         if result.manifest_sha256:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from io import BytesIO
 from pathlib import Path
 
@@ -35,6 +36,29 @@ def test_a_copy_is_checked_and_found_on_this_service(client: Client, tmp_path: P
     response = client.post(CHECK, {"copies": files_of(tmp_path)})
     assert set(response.context["result"].differences) == {"gold.jsonl"}
     assert "gold.jsonl" in response.content.decode()
+
+
+@pytest.mark.parametrize("with_gold", [True, False])
+def test_a_copy_is_compared_with_all_files_as_the_service_has_them(
+    client: Client, tmp_path: Path, with_gold: bool
+) -> None:
+    test_set = released()
+    folder.write_folder(test_set, tmp_path, with_gold=with_gold)
+    publishing.publish(test_set, access="anybody", with_gold=with_gold, by=curator())
+    page = client.post(CHECK, {"copies": files_of(tmp_path)})
+    assert (page.context["unlike"], page.context["result"].differences) == ([], {})
+    assert "every file as the service has it" in page.content.decode()
+    changed = ["CITATION.cff", "README.md"]
+    sums = (tmp_path / "SHA256SUMS").read_text()
+    for name in changed:
+        before = (tmp_path / name).read_bytes()
+        (tmp_path / name).write_bytes(before + b"# by 40 people\n")
+        digests = [hashlib.sha256(each).hexdigest() for each in (before, (tmp_path / name).read_bytes())]
+        sums = sums.replace(*digests)
+    (tmp_path / "SHA256SUMS").write_text(sums)
+    page = client.post(CHECK, {"copies": files_of(tmp_path)})
+    assert (page.context["unlike"], page.context["result"].differences) == (changed, {})
+    assert "2 files of Trial 1.0 differ from those of this service" in " ".join(page.content.decode().split())
 
 
 def test_a_copy_is_checked_without_a_login_a_few_times_an_hour(

@@ -127,12 +127,64 @@ def test_other_line_ends_other_names_and_folders_are_named(copy: Path) -> None:
     }
 
 
-def test_gold_without_the_provenance_of_its_manifest_is_not_as_released(copy: Path) -> None:
-    (copy / "provenance.jsonl").unlink()
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [("guideline.md", "Only what", "Not only what"), ("ontology.json", '"title": "A"', '"title": "B"')],
+)
+def test_the_manifest_tells_a_changed_description_even_with_a_new_checksum(
+    copy: Path, name: str, old: str, new: str
+) -> None:
+    result = edited(copy, name, old, new, sums=True)
+    assert set(result.differences) == {name}
+    assert "manifest.json states" in result.differences[name][0]
+
+
+def without(copy: Path, name: str) -> check.CheckResult:
+    """Remove a file and its checksum."""
+    (copy / name).unlink()
     listed = copy / "SHA256SUMS"
-    kept = [line for line in listed.read_text().splitlines(keepends=True) if "provenance" not in line]
+    kept = [line for line in listed.read_text().splitlines(keepends=True) if name not in line]
     listed.write_text("".join(kept))
-    result = check.check(checksums.open_folder(copy))
+    return check.check(checksums.open_folder(copy))
+
+
+@pytest.mark.parametrize("name", ["guideline.md", "statistics.json", "gold.jsonl", "blind.jsonl"])
+def test_a_file_that_the_manifest_implies_is_missed_even_without_its_checksum(copy: Path, name: str) -> None:
+    (text,) = without(copy, name).differences[name]
+    assert text.startswith("It is missing; manifest.json ")
+
+
+def test_a_manifest_from_before_states_no_digests_of_descriptions_and_is_checked_as_it_was(
+    tmp_path: Path,
+) -> None:
+    test_set = released()
+    test_set.manifest = {name: each for name, each in test_set.manifest.items() if name != "binds_files"}
+    folder.write_folder(test_set, tmp_path)
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert {"files_sha256", "binds_files"}.isdisjoint(manifest)
+    result = check.check(checksums.open_folder(tmp_path))
+    assert result.differences == {}
+    assert {"guideline.md", "ontology.json"} < set(result.unbound)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key"),
+    [
+        ('"blind": 9', '"blind": 0', "answers"),
+        ('"imported": 0', '"imported": 9', "answers"),
+        ('"prediction_shown": 0', '"prediction_shown": 9', "answers"),
+        ('"settled": 2', '"settled": 3', "counts"),
+    ],
+)
+def test_origins_and_outcomes_in_the_manifest_are_those_of_the_answers(
+    copy: Path, old: str, new: str, key: str
+) -> None:
+    (text,) = edited(copy, "manifest.json", old, new, sums=True).differences["manifest.json"]
+    assert text.startswith(f"{key} is ")
+
+
+def test_gold_without_the_provenance_of_its_manifest_is_not_as_released(copy: Path) -> None:
+    result = without(copy, "provenance.jsonl")
     assert result.differences == {"provenance.jsonl": ["It is missing; manifest.json states its SHA-256."]}
 
 
@@ -194,7 +246,9 @@ def test_the_page_stops_at_files_that_take_too_long(
 ) -> None:
     client.force_login(person("sam"))
     files = [SimpleUploadedFile(path.name, path.read_bytes()) for path in copy.iterdir()]
-    assert "are as released" in client.post(reverse("release-check"), {"copies": files}).content.decode()
+    assert (
+        "agree with each other" in client.post(reverse("release-check"), {"copies": files}).content.decode()
+    )
     monkeypatch.setattr(releases, "MAX_SECONDS", 0)
     for file in files:
         file.seek(0)
@@ -242,7 +296,9 @@ def test_the_command_needs_no_database_and_fails_on_a_difference(copy: Path) -> 
 
     right = run()
     assert (right.returncode, right.stderr) == (0, "")
-    assert "All 10 files are as released." in right.stdout
+    assert "The 10 files agree with each other and with the manifest." in right.stdout
+    names = "CITATION.cff, README.md, citation.bib, statistics.json"
+    assert f"manifest.json states no SHA-256 of {names}: their checksums may be new." in right.stdout
     with (copy / "gold.jsonl").open("a") as file:
         file.write("\n")
     wrong = run()

@@ -10,9 +10,9 @@ from django.urls import reverse
 from django.utils.text import slugify
 
 from annotation import roles
-from annotation.consensus import recomputation
+from annotation.consensus import item_state, recomputation
 from annotation.consensus.majority import MAJORITY, MAJORITY_NA
-from annotation.models import Annotator, Member, Policy, Project, PublicationReader
+from annotation.models import Adjudication, Annotator, Item, Member, Policy, Project, PublicationReader
 from annotation.ontology import guideline_versions
 from annotation.ontology.inventory import inventory, lock_project, parts_of
 from annotation.queue import lease_endings
@@ -203,13 +203,32 @@ def rename(project: Project, *, title: str, by: User) -> Project:
 
 
 @transaction.atomic
-def set_k(project: Project, *, k: int, by: User) -> Project:
-    """Change the answers per item, and recompute all outcomes."""
+def set_k(project: Project, *, k: int, reopens: bool = False, by: User) -> Project:
+    """Change the answers per item, and recompute all outcomes.
+
+    With `reopens` no decision, but an exclusion by a curator, keeps missing answers from being asked for.
+    """
     require_to_change(project, by, CURATOR)
     _check_settings(k=k)
+    if reopens:
+        _reopen_all(project, by=by)
     _set(project, "k", k, by=by, action="answers per sentence")
     recomputation.recompute_after_change(project)
     return project
+
+
+def _reopen_all(project: Project, *, by: User) -> None:
+    """Undo all decisions on answers, and outdate those that lapsed; nobody is asked about settled items.
+
+    Their lapsed ones, too: which of them a raised k leaves out would tell the label that was merged.
+    """
+    decided = Adjudication.objects.applicable().filter(item__project=project)
+    items = Item.objects.filter(pk__in=decided.order_by().values("item"))
+    list(items.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))
+    item_state.outdate_decisions(items)
+    on_answers = decided.exclude(votes_key=item_state.ANY_VOTES).order_by()
+    record(project, "decisions reopened", by=by, before=on_answers.count(), after=0)
+    item_state.reopen(on_answers.active())
 
 
 @transaction.atomic

@@ -12,7 +12,6 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import QuerySet
-from django.db.models.functions import Now
 
 from annotation.adjudication import decisions
 from annotation.adjudication.unanswerable_items import answerable
@@ -137,11 +136,20 @@ def _states_after(project: Project, items: Sequence[Item], action: str) -> dict[
         chunk = [copy(item) for item in items[start : start + recomputation.CHUNK]]
         records = recomputation.load_records([item.pk for item in chunk])
         for item in chunk:
-            records[item.pk].decisions = [each for each in records[item.pk].decisions if each.lapsed]
+            records[item.pk].decisions = _left(records[item.pk].decisions)
             item.asked += item.state == SETTLED
             item_state.derive_state(item, records[item.pk], rules, item_state.DecisionChanges())
             states[item.pk] = item.state
     return states
+
+
+def _left(applicable: Sequence[Adjudication]) -> list[Adjudication]:
+    """Return the lapsed decisions, outdated unless an exclusion is undone (`item_state.reopen`)."""
+    excluded = any(each.votes_key == item_state.ANY_VOTES for each in applicable if not each.lapsed)
+    lapsed = [each for each in applicable if each.lapsed]
+    for each in lapsed:
+        each.answers_key = each.answers_key if excluded else ""
+    return lapsed
 
 
 def _chosen(project: Project, keys: Collection[UUID], action: str, by: User) -> QuerySet[Item]:
@@ -215,7 +223,7 @@ def _change(project: Project, items: Sequence[Item], action: str, by: User, valu
     if action == EXCLUDE:
         decisions.exclude_items(project, items, by=by, **values)
         return
-    Adjudication.objects.filter(item__in=pks).active().update(reopened_at=Now())
+    item_state.reopen(Adjudication.objects.filter(item__in=pks).active())
     settled = [item.pk for item in items if item.state == SETTLED]
     item_state.ask_one_more(Item.objects.filter(pk__in=settled))
     recomputation.recompute_items(project, pks)

@@ -340,6 +340,6 @@ def reopen(item: Item, *, by: User) -> Adjudication:
             "Somebody else decided this sentence.",
             hint="They or a curator of the project can reopen it.",
         )
-    Adjudication.objects.filter(pk=decision.pk).update(reopened_at=Now())
+    item_state.reopen(Adjudication.objects.filter(pk=decision.pk))
     item_state.update_state(item)
     return decision

@@ -260,8 +260,8 @@ class EffectSerializer(serializers.Serializer[Any]):
     decisions_restored = serializers.IntegerField(help_text="Decisions that count again.")
     decisions_dropped = serializers.IntegerField()
     decided_short = serializers.IntegerField(
-        help_text="Decided items that need another answer then, which nobody is asked for. What comes tells "
-        "annotators which items were disputed: reopen the decisions first."
+        help_text="Items that are or were decided, and need another answer then, which nobody is asked for. "
+        "What comes tells annotators which items were disputed: undo all decisions with the change of k."
     )
     before = SnapshotSerializer()
     after = SnapshotSerializer()

@@ -49,8 +49,8 @@ class Effect:
             else f" Counted on a sample of {self.items:,} of {self.of:,} sentences."
         )
         short = (
-            f" {self.decided_short:,} decided sentences would ask for no further answer, which tells"
-            " annotators what was disputed: reopen these decisions first."
+            f" {self.decided_short:,} sentences that are or were decided would ask for no further answer,"
+            " which tells annotators what was disputed: choose “Ask about decided sentences, too”."
             if self.decided_short
             else ""
         )
@@ -81,12 +81,12 @@ class Look(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Changed:
-    """What decides the items once a change is made: rules, answers excluded, k of items, decisions kept."""
+    """What decides the items once a change is made: rules, answers excluded, k of items, decisions."""
 
     rules: Rules
     excluded: set[int]
     k: dict[int, int | None]
-    decisions: set[int]
+    decisions: dict[int, Adjudication]
 
     @classmethod
     def of(cls, project: Project, keys: Sequence[int]) -> _Changed:
@@ -104,6 +104,10 @@ class _Changed:
         changes = DecisionChanges()
         for item in items:
             item.k = self.k.get(item.pk)
+            own = [self.decisions.get(each.pk) for each in records[item.pk].decisions]
+            records[item.pk].decisions = [
+                each for each in own if each and (each.lapsed or not each.reopened_at)
+            ]
             for answer in records[item.pk].answers:
                 answer.set_aside = answer.pk in self.excluded
             derive_state(item, records[item.pk], self.rules, changes)
@@ -114,11 +118,9 @@ def _chunks(keys: Sequence[int]) -> Iterator[Sequence[int]]:
     return (keys[at : at + recomputation.CHUNK] for at in range(0, len(keys), recomputation.CHUNK))
 
 
-def _decisions(keys: Sequence[int]) -> set[int]:
-    made = (
-        Adjudication.objects.filter(item__in=chunk).values_list("pk", flat=True) for chunk in _chunks(keys)
-    )
-    return {pk for rows in made for pk in rows}
+def _decisions(keys: Sequence[int]) -> dict[int, Adjudication]:
+    made = (Adjudication.objects.filter(item__in=chunk) for chunk in _chunks(keys))
+    return {decision.pk: decision for rows in made for decision in rows}
 
 
 def preview(
@@ -141,7 +143,7 @@ def preview(
         changed = _Changed.of(project, keys)
         looks += [look(Project.objects.get(pk=project.pk), keys)] if look else []
         transaction.set_rollback(True)
-    counts = Counter({"decisions_dropped": len(stored - changed.decisions)})
+    counts = Counter({"decisions_dropped": len(stored.keys() - changed.decisions.keys())})
     for chunk in _chunks(keys):
         counts.update(_count(chunk, project, changed, looks))
     names = [field.name for field in fields(Effect)]
@@ -153,9 +155,10 @@ def _live(project: Project) -> int:
 
 
 def _is_short(item: Item, records: ItemRecords, project: Project) -> bool:
-    """True for a decided item with fewer answers than it needs: nobody is asked for another."""
+    """True for an item with fewer answers than it needs of which a decision, or a lapsed one, asks nobody."""
     k = answers_needed(item, project)
-    return item.state in Item.DECIDED and len(counted_answers(records.answers, k=k)) < k
+    waits = item.state in (*Item.DECIDED, Item.State.DISPUTED)
+    return waits and len(counted_answers(records.answers, k=k)) < k
 
 
 def _count(keys: Sequence[int], project: Project, changed: _Changed, looks: Sequence[Look]) -> Counter[str]:

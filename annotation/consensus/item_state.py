@@ -18,6 +18,7 @@ from annotation.consensus import majority
 from annotation.consensus.choices import choices_of
 from annotation.consensus.rules import Rules, labels_in
 from annotation.models import Adjudication, Answer, Item, Lease, Project
+from annotation.models.voting import AdjudicationQuerySet
 from evalsvc.core.database import now
 from evalsvc.core.formats.label_mapping import Payload
 
@@ -239,6 +240,17 @@ def ask_one_more(items: QuerySet[Item]) -> None:
 def outdate_decisions(items: QuerySet[Item]) -> None:
     """Let missing answers be asked for, though no answer under the decisions changed."""
     Adjudication.objects.filter(item__in=items).exclude(answers_key="").update(answers_key="")
+
+
+def reopen(decisions: AdjudicationQuerySet) -> None:
+    """Undo active decisions.
+
+    One on the answers takes the lapsed ones of its item with it: these would keep missing answers from being
+    asked for. After an exclusion, they count again as before.
+    """
+    on_answers = decisions.exclude(votes_key=ANY_VOTES)
+    outdate_decisions(Item.objects.filter(pk__in=on_answers.values("item")))
+    decisions.update(reopened_at=Now())
 
 
 def _call_extra(item: Item, records: ItemRecords, rules: Rules, given: Answer) -> None:

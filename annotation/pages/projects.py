@@ -91,6 +91,12 @@ class RuleForm(ActionForm):
     k = forms.IntegerField(
         label="Answers per sentence", min_value=1, max_value=projects.MAX_K, error_messages=NOT_A_NUMBER
     )
+    reopens = forms.BooleanField(
+        label="Ask about decided sentences, too",
+        required=False,
+        help_text="Undoes all decisions, so that with more answers per sentence all come: those that do not"
+        " would tell annotators what was disputed. Excluded sentences stay excluded.",
+    )
     policy = forms.ChoiceField(label="Rule", choices=POLICIES, widget=forms.RadioSelect)
 
     spans_may_overlap = forms.BooleanField(
@@ -121,8 +127,8 @@ class RuleForm(ActionForm):
     def apply(self, project: Project, *, by: User) -> str:
         values = self.cleaned_data
         k, policy = values["k"], values["policy"]
-        if k != project.k:
-            projects.set_k(project, k=k, by=by)
+        if k != project.k or values["reopens"]:
+            projects.set_k(project, k=k, reopens=values["reopens"], by=by)
         if policy != project.policy:
             projects.set_policy(project, policy=policy, by=by)
         if (may_overlap := values.get("spans_may_overlap", False)) != project.spans_may_overlap:

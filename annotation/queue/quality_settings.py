@@ -110,6 +110,7 @@ def set_quality_options(project: Project, *, by: User, **values: Any) -> Project
 def _call_for_disputes(project: Project, before: dict[str, Any]) -> None:
     """Call one more person about each dispute that waits, as the option or its limit allows it now.
 
+    Also where a decision lapsed: the disputes that are not called would show the labels that changed.
     Without the option, cancel the calls that no answer fills.
     """
     switched = before.get("calls_extra", project.calls_extra) != project.calls_extra
@@ -125,6 +126,7 @@ def _call_for_disputes(project: Project, before: dict[str, Any]) -> None:
     n = Coalesce(Subquery(answers.annotate(n=Count("pk")).values("n")), 0)
     filled = Greatest(n - Coalesce("k", project.k) - F("asked"), 0)
     if project.calls_extra:
+        item_state.outdate_decisions(items)
         items.update(called=Least(filled + 1, room), extended_under="")
     else:
         items.update(called=Least("called", filled))

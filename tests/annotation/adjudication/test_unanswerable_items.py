@@ -11,15 +11,16 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation import projects
-from annotation.adjudication import decisions, dispute_list, unanswerable_items
+from annotation.adjudication import bulk_actions, decisions, dispute_list, unanswerable_items
 from annotation.adjudication.dispute_list import DisputeFilters
-from annotation.consensus import item_state, recomputation
+from annotation.consensus import effects, item_state, recomputation
 from annotation.freezing import builder
 from annotation.models import Answer, Item, OntologyStep, Project
 from annotation.ontology import plans
 from annotation.queue import exclusions, leases, participants, pauses, votes
 from annotation.queue.quality_settings import set_quality_options
 from evalsvc.core.accounts.models import User
+from evalsvc.core.activity.models import entries
 from evalsvc.core.errors.exceptions import Conflict
 from tests.cast.basics import person, run_job
 from tests.cast.projects import annotators, answer_item, curator, project_with_items
@@ -420,3 +421,74 @@ def test_a_decision_that_counts_again_is_brought_back_by_no_change_of_labels(
     third = annotators(project, 3)[2]
     take_step(project, operation)
     assert leases.lease_next(project, third) is None
+
+
+def decided_before_a_step(operation: str) -> tuple[Project, Item, User]:
+    """A sentence with A and B, decided as C before a change of labels, and a person who joins then."""
+    project = project_with_items(1, k=2)
+    people, item = annotators(project, 2), project.items.get()
+    answer_item(item, people[0], "A")
+    answer_item(item, people[1], "B")
+    decide(item, payload={"relations": ["C"]})
+    if operation:
+        take_step(project, operation)
+    return project, item, annotators(project, 3)[2]
+
+
+@pytest.mark.parametrize("operation", ["", *STEPS])
+def test_a_raised_k_that_reopens_decisions_asks_about_all_sentences(
+    operation: str, either_database: str
+) -> None:
+    """Those that a lapsed decision kept away showed the labels of others, or of the decision."""
+    project, item, third = decided_before_a_step(operation)
+    shown = effects.preview(project, lambda copy: projects.set_k(copy, k=3, by=curator()))
+    assert shown.decided_short == 1
+    shown = effects.preview(project, lambda copy: projects.set_k(copy, k=3, reopens=True, by=curator()))
+    assert shown.decided_short == 0
+    projects.set_k(project, k=3, reopens=True, by=curator())
+    assert leases.lease_next(project, third).item == item
+    assert entries(project)[1].action == "decisions reopened"
+
+
+def test_a_raised_k_that_reopens_decisions_leaves_excluded_sentences_out_until_they_are_included() -> None:
+    project, item, third = decided_before_a_step("")
+    exclusion = decisions.exclude_item(item, by=curator(), finding="broken")
+    projects.set_k(project, k=3, reopens=True, by=curator())
+    assert leases.lease_next(project, third) is None
+    decisions.reopen(exclusion.item, by=curator())
+    assert leases.lease_next(project, third).item == item
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_reopened_decision_takes_those_that_lapsed_before_with_it(at_once: bool) -> None:
+    project = project_with_items(1, k=4)
+    people, item = annotators(project, 5), project.items.get()
+    for user, labels in zip(people, ("A", "B", "C", ""), strict=False):
+        answer_item(item, user, *labels)
+    decide(item, payload={"relations": ["A"]})
+    step = take_step(project, "merge")  # of A and B: the answers are disputed, but split otherwise
+    decide(item, payload={"relations": ["C"]})
+    plans.undo_plan(project, step.number, by=curator())
+    item.refresh_from_db()
+    assert item.gold == {"spans": [], "relations": ["A"]}
+    if at_once:
+        bulk_actions.apply(project, [item.key], bulk_actions.REOPEN, by=curator())
+    else:
+        decisions.reopen(item, by=curator())
+    projects.set_k(project, k=5, by=curator())
+    assert leases.lease_next(project, people[4]).item == item
+
+
+def test_the_preview_of_reopened_sentences_counts_no_lapsed_decision() -> None:
+    project, item, _ = decided_before_a_step("merge")
+    set_quality_options(project, most_extra=1, by=curator())
+    [shown] = bulk_actions.preview(project, [item.key], bulk_actions.REOPEN, by=curator())
+    [done] = bulk_actions.apply(project, [item.key], bulk_actions.REOPEN, by=curator())
+    assert (shown.before, shown.after) == (done.before, done.after) == ("settled", "open")
+
+
+def test_all_disputes_that_wait_are_called_whatever_decisions_lapsed() -> None:
+    """Those that were not called had been decided with the label that was split."""
+    project, item, third = decided_before_a_step("split")
+    set_quality_options(project, calls_extra=True, by=curator())
+    assert leases.lease_next(project, third).item == item

@@ -73,7 +73,7 @@ def test_decisions_for_which_a_raised_k_asks_nobody_are_counted(
 ) -> None:
     effect = preview(two_items(), change)
     assert effect.decided_short == short
-    assert ("reopen these decisions first" in str(effect)) == bool(short)
+    assert ("Ask about decided sentences, too" in str(effect)) == bool(short)
 
 
 @pytest.mark.parametrize("at_once", [0, 1_000], ids=["by a job", "at once"])
@@ -125,6 +125,18 @@ def test_the_pages_and_the_api_show_an_effect_without_making_the_change(client: 
     assert incomplete.status_code == 400
     project.refresh_from_db()
     assert (project.k, project.steps.count(), Oversight.objects.count()) == (2, 0, 0)
+
+
+def test_the_form_of_the_rule_reopens_decisions_with_or_without_another_k(client: Client) -> None:
+    project = two_items()
+    client.force_login(curator())
+    address = reverse("project", args=[project.slug])
+    values = {"k": 2, "policy": "majority", "reopens": "on"}
+    shown = client.post(address, values | {"k": 3, "do": "show"}, follow=True).content.decode()
+    assert "Reopens 2 and" in shown
+    assert "choose “Ask about" not in shown
+    client.post(address, values)
+    assert sorted(project.items.values_list("state", flat=True)) == ["disputed", "settled"]
 
 
 def test_a_preview_of_a_large_project_counts_a_sample_of_its_whole_order_decided_sentences_first(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -49,10 +50,10 @@ def composed(benchmark: Benchmark, composition: Any) -> Composition:
 def propose(benchmark: Benchmark, *, name: str, title: str, composition: Any, by: User) -> ContributedMeasure:
     """Store a composed measure for organisers to admit; a name again is its next version."""
     require(benchmark, by, VIEWER)
-    title = title.strip()
+    title = " ".join(title.split())
     require_visible(title, field="title")
     require_single_script(title, field="title")
-    if name in MENU or title.casefold() in {each.title.casefold() for each in MENU.values()}:
+    if name in MENU or _letters(title) in {_letters(each.title) for each in MENU.values()}:
         detail = f"The menu has a measure “{title if name not in MENU else name}” already."
         raise DomainError("bad_choice", detail, hint="Boards show both. Choose another name.", field="title")
     parts = composed(benchmark, composition)
@@ -83,6 +84,11 @@ def propose(benchmark: Benchmark, *, name: str, title: str, composition: Any, by
             formula=formula(parts),
             by=by,
         )
+
+
+def _letters(title: str) -> str:
+    """Return what tells titles apart: a page shows two spaces as one, and ₁ is as good as 1."""
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", title).casefold()))
 
 
 def decide(measure: ContributedMeasure, *, admit: bool, by: User) -> None:

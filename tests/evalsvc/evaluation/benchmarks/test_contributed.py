@@ -107,7 +107,8 @@ def test_the_timeline_has_one_step_for_each_scoring_again_with_its_cause(cast: B
 
 def test_no_contributed_measure_has_the_name_of_another(cast: BenchmarkCast) -> None:
     benchmark = cast.entities()
-    for named in ({"title": "Micro F1"}, {"name": "micro_f1"}):
+    alike = ("Micro F1", "Micro  F1", "micro F₁", "Micro-F1", "micro F1.")
+    for named in (*({"title": title} for title in alike), {"name": "micro_f1"}):
         with pytest.raises(DomainError, match="The menu has a measure"):
             propose(cast, benchmark, **named)
 

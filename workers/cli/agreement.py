@@ -23,6 +23,7 @@ from workers.scoring.answer_columns import AnswerColumns
 
 Figures = dict[str, Any]
 COEFFICIENTS = {"observed": "observed", "fleiss": "Fleiss κ", "alpha": "Krippendorff α", "ac1": "Gwet AC1"}
+FLEISS_ITEMS = "Fleiss κ: over the items with the usual number of answers alone."
 NA, COMPLETE = "N/A", "complete answers"
 MASI = "Krippendorff α of complete answers, MASI distance"
 PAIRS = {"kappa": "Cohen κ", "f1": "span F1"}
@@ -121,7 +122,7 @@ def _coefficients(rows: Sequence[tuple[str, Figures]], replicates: int) -> list[
     for title in COEFFICIENTS.values():
         heads += [title, "95 % interval"]
     cells = [(name, f"{row['answers']:,}" if "answers" in row else "", *_values(row)) for name, row in rows]
-    notes = [f"Intervals: bootstrap over items, {replicates:,} replicates."]
+    notes = [f"Intervals: bootstrap over items, {replicates:,} replicates.", FLEISS_ITEMS]
     masi = next((row["alpha_masi"] for _, row in rows if "alpha_masi" in row), None)
     notes += [f"{MASI}: {_number(masi['value'])} {_interval(masi)}".rstrip()] if masi else []
     reasons = {row[key]["reason"] for _, row in rows for key in COEFFICIENTS if row[key].get("reason")}

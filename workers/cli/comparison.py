@@ -230,6 +230,8 @@ def _outcome(row: ComparedMeasure, pair: Pair) -> Outcome:
         _winner(row),
         row.reason or "",
         over_items=pair.test != WELCH_METHOD,
+        p="" if math.isnan(row.p) else p_text(row.p),
+        alone=row.p < SIGNIFICANT,
     )
 
 

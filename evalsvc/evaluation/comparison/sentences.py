@@ -29,7 +29,8 @@ class Side(NamedTuple):
 class Outcome(NamedTuple):
     """Test of A − B; `winner` is the side that is ahead by it, 0 or 1.
 
-    A test `over_items` is of one run of each side.
+    A test `over_items` is of one run of each side. `p` is that before Holm, by which the pair alone would
+    differ if `alone`.
     """
 
     test: str
@@ -41,6 +42,14 @@ class Outcome(NamedTuple):
     winner: int | None
     reason: str = ""
     over_items: bool = False
+    p: str = ""
+    alone: bool = False
+
+    @property
+    def leaves_out_zero(self) -> bool:
+        """True if the interval leaves out zero, but no difference is called one."""
+        apart = self.low is not None and self.high is not None and self.low * self.high > 0
+        return apart and self.winner is None and bool(self.p_holm)
 
 
 def points(value: float, measure: MeasureFormat) -> str:
@@ -90,13 +99,8 @@ def unclaimed(title: str, measure: ComparedFormat, a: Side, b: Side, reason: str
 
 def remark(outcome: Outcome) -> str:
     """Explain an interval beside zero without a difference that is called one."""
-    p = p_beside_zero(outcome)
-    return f"The interval is for this pair alone; p is {p} after Holm over all pairs." if p else ""
-
-
-def p_beside_zero(outcome: Outcome) -> str:
-    """Return p where the interval leaves out zero, but no difference is called one; else nothing."""
-    apart = outcome.low is not None and outcome.high is not None and outcome.low * outcome.high > 0
-    if outcome.winner is not None or not apart:
+    if not outcome.leaves_out_zero:
         return ""
-    return outcome.p_holm
+    if outcome.alone:
+        return f"The interval is for this pair alone; p is {outcome.p_holm} after Holm over all pairs."
+    return f"The test decides, not the interval: p is {outcome.p} for this pair alone."

@@ -21,6 +21,7 @@ from evalsvc.evaluation.comparison.sentences import Outcome, Side
 from evalsvc.evaluation.comparison.tested_systems import FIRST
 from evalsvc.evaluation.disclosure import rules
 from evalsvc.evaluation.disclosure.policy import Policy
+from evalsvc.evaluation.disclosure.shown_tests import SIGNIFICANT
 
 NOT_COMPUTED = "the tests are not computed yet"
 NO_SHARED_MEASURE = "a side lacks the measure"
@@ -80,6 +81,7 @@ def outcome(comparison: Comparison, column: Column, a: int, b: int) -> Outcome:
     return Outcome(
         test.test, test.difference, test.low, test.high, test.p_holm_text, test.detectable, winner,
         test.reason or (NO_SHARED_MEASURE if test.low is None else ""), test.is_over_items,
+        test.p_text, (rules.greatest_of(test.p_text) if test.p is None else test.p) < SIGNIFICANT,
     )  # fmt: skip
 
 
@@ -99,13 +101,16 @@ def _side(comparison: Comparison, column: Column, place: int) -> Side:
 def remarks(comparison: Comparison) -> list[str]:
     """Name the pairs of the paragraph whose interval leaves out zero, though nothing is claimed."""
     main, names = comparison.board.ordering, comparison.names_in_sentences
-    stated = []
+    adjusted, single = list[str](), list[str]()
     for other in range(1, len(comparison.rows)) if comparison.columns else ():
-        if p := sentences.p_beside_zero(outcome(comparison, main, 0, other)):
-            stated.append(f"{p} for {names[0]} and {names[other]}")
-    if not stated:
-        return []
-    return [f"Each interval is for its pair alone; after Holm over all pairs p is {listed(stated)}."]
+        found = outcome(comparison, main, 0, other)
+        if found.leaves_out_zero and found.alone:
+            adjusted.append(f"{found.p_holm} for {names[0]} and {names[other]}")
+        elif found.leaves_out_zero:
+            single.append(f"{found.p} for {names[0]} and {names[other]}")
+    holm = "Each interval is for its pair alone; after Holm over all pairs p is"
+    test = "The test decides, not the interval: of the pair alone p is"
+    return [f"{words} {listed(each)}." for words, each in ((holm, adjusted), (test, single)) if each]
 
 
 def paragraph(comparison: Comparison) -> list[str]:

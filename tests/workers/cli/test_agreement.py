@@ -160,7 +160,9 @@ def test_answers_that_fit_no_text_are_rejected_by_line(
 def test_the_command_prints_tables_with_intervals(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     votes = [vote(item, person, (item + (person == 2)) % 2) for item in range(12) for person in range(3)]
     call_command("agreement", str(write("votes.jsonl", votes)))
-    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    lines = capsys.readouterr().out.splitlines()
+    assert "Fleiss κ: over the items with the usual number of answers alone." in lines
+    rows = [line.split() for line in lines]
     assert ["answers", "36"] in rows
     (row,) = (row for row in rows if row[:2] == ["c0", "18"])
     assert row[2] == "0.3333"

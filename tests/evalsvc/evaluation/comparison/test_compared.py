@@ -23,7 +23,7 @@ from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import contributed
 from evalsvc.evaluation.comparison import compared, tables, words
 from evalsvc.evaluation.comparison.compared import Comparison
-from evalsvc.evaluation.comparison.sentences import Outcome
+from evalsvc.evaluation.comparison.sentences import Outcome, remark
 from evalsvc.evaluation.disclosure import rules, shown_tests
 from evalsvc.evaluation.disclosure.policy import Policy
 from evalsvc.evaluation.measures.families import label_of
@@ -557,12 +557,24 @@ def test_pooled_wrf_and_that_of_documents_are_named_where_they_turn_a_pair(cast:
 
 def test_a_note_on_several_pairs_is_printed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     outcomes = [
-        Outcome("welch", 0.1, low, 0.2, p, None, None)
-        for low, p in ((0.01, ".06"), (0.02, ".07"), (-0.1, ".4"))
+        Outcome("welch", 0.1, low, 0.2, p, None, None, p=alone, alone=alone == ".03")
+        for low, alone, p in (
+            *((0.01, ".03", ".06"), (0.02, ".03", ".07"), (-0.1, ".2", ".4")),
+            *((0.01, ".06", ".2"), (0.01, ".07", ".3")),
+        )
     ]
     monkeypatch.setattr(words, "outcome", lambda comparison, column, a, b: outcomes[b - 1])
-    names = ["A", "B", "C", "D"]
+    names = ["A", "B", "C", "D", "E", "F"]
     board = SimpleNamespace(ordering=None)
     four = SimpleNamespace(board=board, names_in_sentences=names, rows=names, columns=[1])
-    [note] = words.remarks(four)  # type: ignore[arg-type]
-    assert note.endswith("after Holm over all pairs p is .06 for A and B and .07 for A and C.")
+    adjusted, single = words.remarks(four)  # type: ignore[arg-type]
+    assert adjusted.endswith("after Holm over all pairs p is .06 for A and B and .07 for A and C.")
+    assert single.endswith("not the interval: of the pair alone p is .06 for A and E and .07 for A and F.")
+
+
+def test_holm_is_the_reason_only_where_the_pair_alone_would_differ() -> None:
+    outcome = Outcome("paired", 0.1, 0.01, 0.2, ".15", None, None, p=".03", alone=True)
+    assert remark(outcome) == "The interval is for this pair alone; p is .15 after Holm over all pairs."
+    outcome = outcome._replace(p=".07", alone=False)
+    assert remark(outcome) == "The test decides, not the interval: p is .07 for this pair alone."
+    assert remark(outcome._replace(low=-0.1)) == ""

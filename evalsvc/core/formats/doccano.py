@@ -23,6 +23,7 @@ from evalsvc.core.formats.text_lines import LIMITS, Limits, Source
 from evalsvc.core.formats.text_spans import checked_spans
 
 NEGATIVE = "no_relation"
+WIDENED = "spans that begin or end within a grapheme cluster (they have all of it)"
 
 
 def write(documents: Iterable[Document], export: Export) -> Iterator[tuple[str, Iterable[bytes]]]:
@@ -38,18 +39,14 @@ def _objects(documents: Iterable[Document], export: Export) -> Iterator[dict[str
         offsets = Offsets(document.text, export.unit)
         if document.head is not None:
             for _, head, tail in pairs([document]):
-                ends = [offsets.place(*place(end)) for end in (head, tail)]
+                ends = [_place(offsets, *place(end), export) for end in (head, tail)]
                 line |= {"id_": document.id, "h": mention(head, ends[0]), "t": mention(tail, ends[1])}
                 yield line | {"label": document.labels or (NEGATIVE,), "Comments": []}
         else:
+            places = [_place(offsets, start, end, export) for start, end, _ in document.spans]
             entities = [
-                {
-                    "id": spans + at,
-                    "label": label,
-                    "start_offset": offsets.to_unit(start),
-                    "end_offset": offsets.to_unit(end),
-                }
-                for at, (start, end, label) in enumerate(document.spans, 1)
+                {"id": spans + at, "label": label, "start_offset": start, "end_offset": end}
+                for at, ((start, end), (*_, label)) in enumerate(zip(places, document.spans, strict=True), 1)
             ]
             relations = [
                 {"id": links + at, "from_id": spans + 1 + head, "to_id": spans + 1 + tail, "type": name}
@@ -57,6 +54,11 @@ def _objects(documents: Iterable[Document], export: Export) -> Iterator[dict[str
             ]
             spans, links = spans + len(entities), links + len(relations)
             yield line | {"entities": entities, "relations": relations, "Comments": []}
+
+
+def _place(offsets: Offsets, start: int, end: int, export: Export) -> tuple[int, int]:
+    export.lost[WIDENED] += offsets.widens(start, end)
+    return offsets.place(start, end)
 
 
 class WireEntity(msgspec.Struct):

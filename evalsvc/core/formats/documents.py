@@ -181,7 +181,15 @@ class Offsets:
         return self.by_code_point[at]
 
     def place(self, start: int, end: int) -> tuple[int, int]:
-        return self.by_code_point[start], self.by_code_point[end]
+        """Return a place in units; of those at its ends it has all."""
+        return self.by_code_point[start], self.by_code_point[end] + self._is_within(end)
+
+    def widens(self, start: int, end: int) -> bool:
+        """True if a place in code points begins or ends within a unit."""
+        return self._is_within(start) or self._is_within(end)
+
+    def _is_within(self, at: int) -> bool:
+        return at > 0 and self.by_code_point[at] == self.by_code_point[at - 1]
 
     def from_unit(self, at: int) -> int | None:
         """Return the code point, or None where the unit has no place of this number."""

@@ -120,6 +120,24 @@ def test_doccano_returns_every_document_in_each_unit(unit: str) -> None:
     )
 
 
+def test_a_span_within_a_grapheme_cluster_is_widened_to_it_and_counted() -> None:
+    text = "e\u0301a Zoe 👨\u200d👩\u200d👧 ran"
+    documents = [
+        {"id": name, "text": text, "spans": spans}
+        for name, spans in (
+            ("d1", [[0, 1, "PER"], [8, 9, "LOC"], [14, 17, "PER"]]),
+            ("d2", [[1, 2, "PER"], [10, 13, "LOC"]]),
+        )
+    ]
+    files, lost = written("doccano", documents, unit="graphemes")
+    assert lost == {"spans that begin or end within a grapheme cluster (they have all of it)": 4}
+    found = [item.spans or () for item in read(files["set.jsonl"], "doccano", unit="graphemes")]
+    whole = ((0, 2, "PER"), (8, 13, "LOC"))
+    assert found == [(*whole, (14, 17, "PER")), whole]
+    _, lost = written("doccano", documents, unit="utf16")
+    assert lost == {}
+
+
 @pytest.mark.parametrize(("format", "file"), [("label-studio", "set.json"), ("csv-documents", "set.csv")])
 def test_formats_of_code_points_return_every_document(format: str, file: str) -> None:
     files, lost = written(format, DOCUMENTS)

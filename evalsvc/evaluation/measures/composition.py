@@ -36,6 +36,7 @@ CUSTOM, LEAST_BETA, MOST = "custom", 1e-3, 1e9
 GAMMAS = ("strict", "lenient", CUSTOM)
 OVER = {"pooled": "over sums of |P∩T|, |P| and |T| per type", "mean": "mean over documents"}
 TOGETHER = "all types together"
+LEFT_OUT = "types that neither gold nor predictions have are left out"
 COUNTED, WORDED = (
     ("base", "figure", "beta", "scheme", "weights", "labels"),
     (*("base", "figure", "gamma", "gammas", "scheme", "over"),),
@@ -216,4 +217,4 @@ def _word_formula(composition: Composition) -> str:
         gamma = "γ = " + ", ".join(f"{name} {value / total:.4g}" for name, value in named.items())
     if scheme := composition.get("scheme"):
         gamma += f"; the types share theirs by the scheme {scheme}"
-    return f"Σ γᵢ·{figure}ᵢ, {OVER[composition['over']]}; {gamma}"
+    return f"Σ γᵢ·{figure}ᵢ, {OVER[composition['over']]}; {gamma}; {LEFT_OUT}"

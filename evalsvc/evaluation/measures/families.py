@@ -83,7 +83,9 @@ FAMILIES: dict[str, Family] = {
     "wrf": Family(
         "Entities by word",
         "Per document and type, the sets of words inside gold and predicted entities are compared, then "
-        "weighted over the types and all types together.",
+        "weighted over the types and all types together. Types of the inventory that neither gold nor "
+        "predictions have are left out, and γ is scaled to sum to 1: of a mean of documents in each of them. "
+        "So C may differ between the systems of a board.",
         ("document", "joint"),
         "Long entities weigh more than short ones, as every word counts. The figure depends on "
         "the tokens: those of the gold, else spaCy’s. Lenient and strict differ in the cost of a wrong "

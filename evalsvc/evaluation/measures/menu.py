@@ -240,7 +240,7 @@ SCHEMES: dict[str, Scheme] = {
     "entropy": Scheme(
         "entropy",
         "classes are weighted by their share of the label entropy; N of sentences has the negative class",
-        "Σ wᵢ·sᵢ with wᵢ ∝ −nᵢ·log(nᵢ/N), N = all sentences; of bags and entities Σ nᵢ",
+        "Σ wᵢ·sᵢ with wᵢ ∝ −nᵢ·log(nᵢ/N), N = Σ max(1, labels of a sentence); of bags and entities Σ nᵢ",
         submission={"sentence": 5, "document": 4},
     ),
     "entropy_positive": Scheme(
@@ -563,8 +563,8 @@ MUC_RATIOS = {
     "recall": ("recall", "(COR + ½·PAR) / POS", "there are no gold spans"),
 }
 WRF_WEIGHTS = {
-    "strict": "γ = 1/(C+1) for each type and for all types together",
-    "lenient": "γ of all types together is twice that of a type",
+    "strict": "γ = 1/(C+1) for each type and for all types together, C = types that gold or predictions have",
+    "lenient": "γ of all types together is twice that of a type that gold or predictions have",
 }
 WRF_MEANS = {
     "": ("", "Σ γᵢ·R1-F1ᵢ over sums of |P∩T|, |P| and |T| per type"),

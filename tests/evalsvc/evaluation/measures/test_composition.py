@@ -45,14 +45,16 @@ def read(**composition: Any) -> dict[str, Any]:
             {"base": "wrf", "gamma": "custom", "gammas": GAMMAS},
             (
                 "Σ γᵢ·R1-F1ᵢ, over sums of |P∩T|, |P| and |T| per type; "
-                "γ = loc 0.25, type 0.125, cause 0.125, all types together 0.5"
+                "γ = loc 0.25, type 0.125, cause 0.125, all types together 0.5; "
+                "types that neither gold nor predictions have are left out"
             ),
         ),
         (
             {"base": "wrf", "figure": "precision", "scheme": "dodrans", "over": "mean"},
             (
                 "Σ γᵢ·R1-Pᵢ, mean over documents; γ = 1/(C+1) for each type and for all types together; "
-                "the types share theirs by the scheme dodrans"
+                "the types share theirs by the scheme dodrans; "
+                "types that neither gold nor predictions have are left out"
             ),
         ),
     ],

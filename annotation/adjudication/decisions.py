@@ -84,6 +84,11 @@ def needs_decision(item: Item) -> bool:
     return item.state == Item.State.DISPUTED or unanswerable_items.is_unanswerable(item)
 
 
+def decisions_on_answers(made: QuerySet[Adjudication]) -> QuerySet[Adjudication]:
+    """Return those on a dispute or an unanswerable item: all but the exclusions by curators, of any item."""
+    return made.exclude(votes_key=item_state.ANY_VOTES)
+
+
 def active_decisions(project: Project) -> QuerySet[Adjudication]:
     """Return active decisions, newest first."""
     active = Adjudication.objects.counting(project)

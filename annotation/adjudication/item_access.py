@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from django.http import Http404
 
-from annotation.adjudication.decisions import needs_decision
-from annotation.models import Item
+from annotation.adjudication.decisions import decisions_on_answers, needs_decision
+from annotation.consensus.item_state import answers_needed, counted_answers
+from annotation.consensus.majority import DISPUTED
+from annotation.consensus.rules import Rules
+from annotation.models import Answer, Item
 from annotation.roles import CURATOR
 from evalsvc.core.errors.exceptions import Conflict
 
@@ -24,5 +27,20 @@ def require_dispute(item: Item, role: str, *, changes: bool) -> None:
 
 
 def was_in_dispute(item: Item) -> bool:
-    """True if an item is in dispute, or somebody decided it or asked one more person."""
-    return needs_decision(item) or item.asked > 0 or item.adjudications.exists()
+    """True if an item is in dispute, or was when somebody decided it, asked one more person or excluded it.
+
+    Curators also exclude settled items, and ask about them: nobody disagreed on these.
+    """
+    if needs_decision(item) or decisions_on_answers(item.adjudications.all()).exists():
+        return True
+    return (item.asked > 0 or item.state == Item.State.UNUSABLE) and _answers_disputed(item)
+
+
+def _answers_disputed(item: Item) -> bool:
+    """True if the answers that count are in dispute, or were before further ones that were asked for."""
+    rules = Rules(item.project_id)
+    most = answers_needed(item, rules.project)
+    counted = counted_answers(Answer.objects.filter(item=item).active(), k=most)
+    payloads = [rules.mapping.payload(answer.payload).payload for answer in counted]
+    sizes = range(most - item.extra, len(payloads) + 1)
+    return any(rules.verdict(payloads[:n], n, rules.policy).state == DISPUTED for n in sizes)

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
-from annotation.adjudication.decisions import active_decisions, decided_answer
+from annotation.adjudication.decisions import active_decisions, decided_answer, decisions_on_answers
 from annotation.consensus.alpha import nominal_alpha
 from annotation.consensus.choices import choices_of
 from annotation.consensus.rules import Rules
@@ -69,7 +69,7 @@ def ask(project: Project, *, n: int, seed: str, by: User) -> int:
         raise DomainError("invalid_input", f"{n:,} decisions; expected 1 to {MOST:,}.", field="n")
     with transaction.atomic():
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-        left = active_decisions(project).filter(second_reading=None)
+        left = decisions_on_answers(active_decisions(project)).filter(second_reading=None)
         drawn = sorted(left, key=lambda decision: _draw(seed, decision.item.external_id))[:n]
         rows = [SecondReading(decision=decision, asked_by=by) for decision in drawn]
         SecondReading.objects.bulk_create(rows, batch_size=500)

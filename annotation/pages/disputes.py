@@ -65,7 +65,9 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
     project, role = project_for(request, slug, *roles.MAY_DECIDE)
     if "decided" in request.GET:
         titles, hidden = label_titles(project), second_readings.hidden_decisions(project, person(request))
-        made = list(decisions.active_decisions(project)[:MAX_LISTED])
+        active = decisions.active_decisions(project)
+        shown = active if role == roles.CURATOR else decisions.decisions_on_answers(active)
+        made = list(shown[:MAX_LISTED])
         sizes = bulk_decisions.sizes(made)
         entries = [
             (

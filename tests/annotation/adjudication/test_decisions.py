@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.test import Client
+from django.urls import reverse
 
 from annotation import projects
-from annotation.adjudication import decisions, dispute_list
+from annotation.adjudication import bulk_actions, bulk_decisions, decisions, dispute_list, second_readings
 from annotation.adjudication.dispute_list import DisputeFilters
 from annotation.consensus import effects, recomputation
 from annotation.models import Item, Project
 from annotation.ontology import inventory
 from annotation.queue import exclusions
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
+from tests.cast.basics import person
 from tests.cast.projects import (
     adjudicator,
     annotators,
@@ -23,6 +27,7 @@ from tests.cast.projects import (
     answered_item,
     curator,
     project_with_items,
+    seen,
 )
 from tests.cast.replay import replayed
 from tests.errors import code
@@ -381,3 +386,49 @@ def test_a_finding_must_be_listed_and_excludes_an_answer() -> None:
         decisions.decide(item, finding="odd", **arguments)
     with pytest.raises(DomainError, check=code("bad_payload")):
         decisions.decide(item, finding="broken", payload={"relations": ["A"]}, **arguments)
+
+
+def exclude_in_bulk(item: Item) -> None:
+    bulk_actions.apply(item.project, [item.key], "exclude", by=curator(), finding="broken")
+
+
+def exclude_then_include(item: Item) -> None:
+    decisions.exclude_item(item, by=curator(), finding="broken")
+    decisions.reopen(item, by=curator())
+
+
+def ask_by_hand(item: Item) -> None:
+    decisions.ask_one_more(item, by=curator())
+
+
+def ask_and_answer(item: Item) -> None:
+    decisions.ask_one_more(item, by=curator())
+    answer_item(item, person("ann2"), "A")
+
+
+@pytest.mark.parametrize("act", [exclude_in_bulk, exclude_then_include, ask_by_hand, ask_and_answer])
+@pytest.mark.parametrize("disputed", [True, False])
+def test_adjudicators_read_no_answers_to_what_curators_exclude_or_ask_about_without_a_dispute(
+    client: Client, disputed: bool, act: Callable[[Item], None]
+) -> None:
+    """The replies named the hidden checks, too, which nobody excludes or asks about."""
+    project = project_with_items(1, k=2)
+    judge, _ = adjudicator(project), annotators(project, 3)
+    item = answered_item(project, ["A"], ["B" if disputed else "A"])
+    client.force_login(judge)
+    pages = (f"/api/v1/items/{item.key}/dispute", reverse("dispute", args=[project.slug, item.key]))
+    assert [client.get(page).status_code for page in pages] == [200 if disputed else 404] * 2
+    act(item)
+    assert [client.get(page).status_code for page in pages] == [200 if disputed else 404] * 2
+    assert str(item.key) not in seen(project, "disputes", user=judge.username, decided="")
+    with pytest.raises(DomainError) if not disputed else nullcontext():
+        filters = DisputeFilters(pattern="1–1")
+        bulk_decisions.preview(project, filters, bulk_decisions.NA, by=judge, after=item.key)
+
+
+def test_exclusions_by_curators_are_listed_for_curators_and_read_by_nobody_again() -> None:
+    project = project_with_items(1, k=2)
+    item = answered_item(project, ["A"], ["A"])
+    decisions.exclude_item(item, by=curator(), finding="broken")
+    assert str(item.key) in seen(project, "disputes", decided="")
+    assert second_readings.ask(project, n=10, seed="1", by=curator()) == 0

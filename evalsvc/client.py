@@ -24,7 +24,7 @@ Needs Python 3.11 and no other package.
     python evalsvc_client.py admit BOARD NAME   (or decline, or retire)
 
 Exit codes: 0 success; 1 invalid file, or a submission that ended without scores; 2 wrong arguments;
-3 request rejected by the service; 4 service unreachable.
+3 request rejected by the service; 4 service unreachable, or its reply is unexpected.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ import http.client
 import io
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
 import time
-import unicodedata
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -59,6 +59,10 @@ TRANSIENT = frozenset({429, 502, 503, 504})
 TIMEOUT_SECONDS = 60
 WAIT_SECONDS = 20
 CHUNK_BYTES = 1 << 16
+REPLY_BYTES, INPUTS_BYTES = 100_000_000, 1_000_000_000  # at most in memory
+UNEXPECTED = (LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)  # of a reply read on
+# Control characters, and those that turn the direction of text: they could clear or rewrite the terminal.
+HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 BAR_WIDTH = 30
 LINES_NAMED = 5
 NA_PLACES = ("first", "last", "none")
@@ -190,8 +194,8 @@ class ServiceError(Exception):
     def of(cls, error: urllib.error.HTTPError) -> ServiceError:
         """Read the problem of a response, if its body is one."""
         try:
-            body = json.loads(error.read())
-        except ValueError:
+            body = _json(error)
+        except UnexpectedReply:
             body = {}
         after = error.headers.get("Retry-After") or ""
         problem = body if isinstance(body, dict) else {}
@@ -207,11 +211,40 @@ class ServiceUnreachable(Exception):
         super().__init__(f"Cannot reach {url}: {text.strip('.').lower()}.")
 
 
+class UnexpectedReply(Exception):
+    """A reply that is not as the API documentation describes."""
+
+
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
     """Follow no redirect, so that the token reaches no other address."""
 
     def redirect_request(self, *args: Any, **more: Any) -> None:
         return None
+
+
+def _pieces(answer: Any) -> Iterator[bytes]:
+    """Yield the body of a reply; raise if it ends early, which only reads of all of it tell by themselves."""
+    while piece := answer.read(CHUNK_BYTES):
+        yield piece
+    if missing := getattr(answer, "length", None):
+        raise http.client.IncompleteRead(b"", missing)
+
+
+def _content(answer: Any, most: int = REPLY_BYTES) -> bytes:
+    """Read a reply of bounded length: one without an end would fill the memory."""
+    content = bytearray()
+    for piece in _pieces(answer):
+        content += piece
+        if len(content) > most:
+            raise UnexpectedReply(f"The reply of the service has more than {most:,} bytes.")
+    return bytes(content)
+
+
+def _json(answer: Any) -> Any:
+    try:
+        return json.loads(_content(answer))
+    except (ValueError, RecursionError):
+        raise UnexpectedReply("The reply of the service is not valid JSON.") from None
 
 
 class _ReportingFile:
@@ -282,7 +315,7 @@ class Client:
     def inputs(self, benchmark: str, *, phase: str = "") -> bytes:
         """Return every line that a file must answer, without gold."""
         path = f"benchmarks/{_quote(benchmark)}/inputs"
-        return self._request(path, {"phase": phase}, read=lambda answer: answer.read())
+        return self._request(path, {"phase": phase}, read=lambda answer: _content(answer, INPUTS_BYTES))
 
     def cancel(self, submission: int) -> Submission:
         """Cancel a waiting or running submission."""
@@ -330,7 +363,7 @@ class Client:
     def delete_view(self, benchmark: str, view: int) -> None:
         """Delete a view of your own, or as organiser one for everybody."""
         path = f"benchmarks/{_quote(benchmark)}/views/{view:d}/remove"
-        self._post(path, {}, read=lambda answer: answer.read())
+        self._post(path, {}, read=_content)
 
     def announcements(self, benchmark: str) -> list[dict[str, Any]]:
         """Return what the organisers announced, newest first."""
@@ -394,7 +427,7 @@ class Client:
 
         def save(answer: Any) -> None:
             with partial.open("wb") as target:
-                shutil.copyfileobj(answer, target)
+                target.writelines(_pieces(answer))
             partial.replace(file)
 
         self._request(f"benchmarks/{_quote(benchmark)}/archive", {}, read=save)
@@ -468,7 +501,7 @@ class Client:
         path: str,
         values: Mapping[str, Any],
         query: Mapping[str, str] | None = None,
-        read: Callable[[Any], Any] = json.load,
+        read: Callable[[Any], Any] = _json,
     ) -> Any:
         body, headers = io.BytesIO(json.dumps(values).encode()), {"Content-Type": "application/json"}
         return self._request(path, query or {}, headers=headers, body=body, read=read)
@@ -481,7 +514,7 @@ class Client:
         headers: Mapping[str, str] | None = None,
         body: IO[bytes] | None = None,
         sent: OnSent | None = None,
-        read: Callable[[Any], Any] = json.load,
+        read: Callable[[Any], Any] = _json,
     ) -> Any:
         """Get, or post the body; retry transient failures, safe to repeat."""
         parameters = urllib.parse.urlencode({k: v for k, v in query.items() if v}, doseq=True)
@@ -566,8 +599,8 @@ def _body(
 
 # ---- command line --------------------------------------------------------------------------------
 def printable(text: object) -> str:
-    """Leave out control characters: texts of others could clear or rewrite the terminal."""
-    return "".join(c for c in str(text) if c in "\n\t" or unicodedata.category(c) != "Cc")
+    """Leave out what could clear or rewrite the terminal: texts are of others."""
+    return HIDDEN.sub("", str(text))
 
 
 def write(text: str = "") -> None:
@@ -575,15 +608,16 @@ def write(text: str = "") -> None:
 
 
 def write_json(value: object) -> None:
-    write(json.dumps(value, ensure_ascii=False, indent=2))
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    write(HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def draw_bar(title: str, done: int, total: int) -> None:
     """Draw the progress bar, on terminals only."""
     if sys.stderr.isatty():
-        full = BAR_WIDTH * done // total if total else 0
+        full = min(BAR_WIDTH * done // total, BAR_WIDTH) if total else 0
         count = f"{done:,} of {total:,}" if total else ""
-        sys.stderr.write(f"\r\033[K{title:<10} [{'█' * full}{'·' * (BAR_WIDTH - full)}] {count}")
+        sys.stderr.write(f"\r\033[K{printable(title):<10} [{'█' * full}{'·' * (BAR_WIDTH - full)}] {count}")
         sys.stderr.flush()
 
 
@@ -653,7 +687,11 @@ def do_change(client: Client, arguments: argparse.Namespace) -> int:
 
 
 def do_inputs(client: Client, arguments: argparse.Namespace) -> int:
-    sys.stdout.buffer.write(client.inputs(arguments.board, phase=arguments.phase))
+    lines = client.inputs(arguments.board, phase=arguments.phase)
+    if sys.stdout.isatty():
+        write(lines.decode(errors="replace").rstrip("\n"))
+    else:
+        sys.stdout.buffer.write(lines)
     return OK
 
 
@@ -1021,20 +1059,26 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    """Run a command with the token from EVALSVC_TOKEN."""
-    arguments = parser().parse_args(words)
+def run(arguments: argparse.Namespace) -> int:
+    """Run a command; print why the service rejects it."""
     try:
         code = int(arguments.do(Client(arguments.url), arguments))
         sys.stdout.flush()
         return code
     except ServiceError as error:
         clear_bar()
-        sys.stderr.write(f"{error.code}: {printable(error)}\n")
+        sys.stderr.write(f"{printable(error.code)}: {printable(error)}\n")
         if error.status != 422:  # the error names the fields that are wrong
             return REJECTED
         show_problems(error.errors, error.error_count)
         return INVALID
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run a command with the token from EVALSVC_TOKEN."""
+    arguments = parser().parse_args(words)
+    try:
+        return run(arguments)
     except KeyboardInterrupt:
         clear_bar()
         sys.stderr.write("Stopped. The submission continues; follow it with status ID --watch.\n")
@@ -1045,10 +1089,14 @@ def main(words: Sequence[str] | None = None) -> int:
     except FileNotFoundError as error:
         sys.stderr.write(f"There is no file {error.filename}.\n")
         return 2
-    except (ServiceUnreachable, OSError, ValueError) as error:
+    except (ServiceUnreachable, UnexpectedReply, OSError, ValueError) as error:
         clear_bar()
         sys.stderr.write(f"{printable(error)}\n")
-        return UNREACHABLE if isinstance(error, ServiceUnreachable) else 2
+        return UNREACHABLE if isinstance(error, ServiceUnreachable | UnexpectedReply) else 2
+    except UNEXPECTED as error:
+        clear_bar()
+        sys.stderr.write(f"The reply of the service is unexpected ({type(error).__name__}).\n")
+        return UNREACHABLE
 
 
 if __name__ == "__main__":

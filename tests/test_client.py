@@ -204,7 +204,7 @@ class FailingService(BaseHTTPRequestHandler):
     """Gives the listed answers in order and records each request."""
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
+        body = self.rfile.read(int(self.headers["Content-Length"] or 0))
         server: Any = self.server
         packed = body.startswith(b"\x1f\x8b")
         server.seen.append((dict(self.headers), gzip.decompress(body) if packed else body, self.path))
@@ -213,7 +213,7 @@ class FailingService(BaseHTTPRequestHandler):
         for name, value in headers.items():
             self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(b'{"id": 5, "state": "queued"}')
+        self.wfile.write(server.content)
 
     do_GET = do_POST
 
@@ -222,16 +222,20 @@ class FailingService(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def failing_service(*answers: tuple[int, dict[str, str]]) -> Iterator[Any]:
+def failing_service(
+    *answers: tuple[int, dict[str, str]], content: bytes = b'{"id": 5, "state": "queued"}'
+) -> Iterator[Any]:
     with HTTPServer(("127.0.0.1", 0), FailingService) as server:
         fake: Any = server
-        fake.answers, fake.seen = answers, []
+        fake.answers, fake.seen, fake.content = answers, [], content
         fake.url = f"http://127.0.0.1:{server.server_port}"
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
-        yield fake
-        server.shutdown()
-        thread.join()
+        try:
+            yield fake
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 @pytest.fixture
@@ -278,6 +282,80 @@ def test_a_token_does_not_follow_a_redirect(run_file: Path, pauses: list[float])
         with pytest.raises(ServiceError):
             submit(service.url, run_file)
         assert other.seen == []
+
+
+ODD = "\x1b]0;a\x07\x1b[2J\x9b31m\u202eb\u2066"
+
+
+def test_texts_of_the_service_are_printed_without_control_characters(capsys: Any) -> None:
+    problem = {"code": ODD, "detail": ODD, "errors": [{"code": ODD, "message": ODD}]}
+    for status in (400, 422):
+        with failing_service((status, {}), content=json.dumps(problem).encode()) as service:
+            assert program.main(["--url", service.url, "status", "1"]) in (1, 3)
+        printed = "".join(capsys.readouterr())
+        assert not program.HIDDEN.search(printed)
+        assert "]0;a[2J31mb: ]0;a[2J31mb" in printed
+    with failing_service((200, {}), content=json.dumps({ODD: ODD}).encode()) as service:
+        assert program.main(["--url", service.url, "limits", "rel"]) == 0
+    shown = capsys.readouterr().out
+    assert not program.HIDDEN.search(shown)
+    assert json.loads(shown) == {ODD: ODD}
+
+
+def test_inputs_are_printed_on_a_terminal_without_control_characters(
+    monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setattr(program.sys.stdout, "isatty", lambda: True)
+    with failing_service((200, {}), content=ODD.encode()) as service:
+        assert program.main(["--url", service.url, "inputs", "rel"]) == 0
+    assert capsys.readouterr().out == "]0;a[2J31mb\n"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"[" * 500_000, b"<html>", b"\xff", b'{"id": ' + b"9" * 10_000 + b"}", b"[]", b"null", b'{"state": []}'],
+)
+def test_an_unexpected_reply_exits_with_4_and_one_line(content: bytes, capsys: Any) -> None:
+    with failing_service((200, {}), content=content) as service:
+        assert program.main(["--url", service.url, "status", "1"]) == 4
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert re.fullmatch("The reply of the service is .+\n", printed.err)
+
+
+def test_an_unexpected_list_of_errors_exits_with_4(capsys: Any) -> None:
+    with failing_service((422, {}), content=b'{"errors": [1]}') as service:
+        assert program.main(["--url", service.url, "status", "1"]) == 4
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_reply_without_an_end_is_read_up_to_a_bound() -> None:
+    class Endless:
+        reads = 0
+
+        def read(self, size: int) -> bytes:
+            self.reads += 1
+            return b"a" * size
+
+    answer = Endless()
+    with pytest.raises(program.UnexpectedReply, match="1,000,000 bytes"):
+        program._content(answer, 1_000_000)
+    assert answer.reads == 16
+    with pytest.raises(program.UnexpectedReply, match="100,000,000 bytes"):
+        program._json(answer)
+
+
+def test_a_download_that_ends_early_is_not_taken_for_all_of_it(tmp_path: Path, pauses: list[float]) -> None:
+    with failing_service((200, {"Content-Length": "100"}), content=b"half") as service:
+        client = Client(service.url)
+        for download in (
+            lambda: client.inputs("rel"),
+            lambda: client.archive("rel", tmp_path / "runs.zip"),
+            lambda: client.status(1),
+        ):
+            with pytest.raises(ServiceUnreachable):
+                download()
+    assert not (tmp_path / "runs.zip").exists()
 
 
 def test_an_unreachable_service_exits_with_4(pauses: list[float], capsys: Any) -> None:

@@ -25,6 +25,7 @@ MAX_COST, MARKS = 5_000_000, "[*_`<"
 MAX_CELLS = 10_000  # of all tables; 50,000 cells take seconds
 # A line is looked at once for each quote and list around it: 50,000 lines under 18 quotes take seconds.
 MAX_LOOKS = 15_000
+SHORT = 10_000  # characters of a text of which many are kept rendered: a feed has 50
 SCROLL = '<div class="scroll" tabindex="0" role="group" aria-label="Table; scrolls sideways when narrow">'
 
 
@@ -32,12 +33,13 @@ class _TooManyLooks(Exception):
     """A text of too many lines, quotes and lists."""
 
 
-def _block_parser() -> MarkdownIt:
-    """Return a parser for one text that gives up on too many lines, quotes and lists."""
+def _block_parser(text: str) -> MarkdownIt:
+    """Return a parser of a text that gives up on too many lines, quotes and lists for its length."""
     parser, looks = MarkdownIt("commonmark", {"html": False}), count(1)
+    most = min(MAX_LOOKS, 500 + len(text) // 2)
 
     def look(state: StateBlock, *_: Any) -> bool:
-        if next(looks) > MAX_LOOKS:
+        if next(looks) > most:
             raise _TooManyLooks
         return False
 
@@ -61,10 +63,13 @@ def _parse_inline(state: StateCore) -> None:
             state.md.inline.parse(token.content, state.md, state.env, token.children)
 
 
-@lru_cache(maxsize=32)
 def to_html(text: str) -> SafeString:
     """Render sanitised HTML; headings start at `h3`, an image becomes its description."""
-    parser = _block_parser()
+    return _short_html(text) if len(text) <= SHORT else _long_html(text)
+
+
+def _html(text: str) -> SafeString:
+    parser = _block_parser(text)
     if text.count("|") <= MAX_CELLS:
         parser.enable("table")
     parser.core.ruler.at("inline", _parse_inline)
@@ -81,6 +86,9 @@ def to_html(text: str) -> SafeString:
     html = parser.renderer.render(tokens, parser.options, {})
     clean = nh3.clean(html, tags=TAGS, attributes={"a": {"href"}}, url_schemes={"http", "https"})
     return mark_safe(scrolling_tables(clean))  # noqa: S308
+
+
+_short_html, _long_html = lru_cache(maxsize=256)(_html), lru_cache(maxsize=32)(_html)
 
 
 def scrolling_tables(html: str) -> str:
@@ -104,7 +112,7 @@ def section_html(text: str, *names: str) -> SafeString:
 def _headings(text: str) -> list[tuple[int, str, int, int]]:
     """Level, name and lines of each heading, cached per text."""
     try:
-        tokens = _block_parser().disable("inline").parse("\n".join(_lines(text[:MAX_LENGTH])))
+        tokens = _block_parser(text).disable("inline").parse("\n".join(_lines(text[:MAX_LENGTH])))
     except _TooManyLooks:
         return []
     return [

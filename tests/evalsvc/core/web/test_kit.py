@@ -18,6 +18,7 @@ from django.test.html import parse_html
 
 from evalsvc.core.errors import handlers
 from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.web import markdown
 from evalsvc.core.web.downloads import csv_file
 from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.markdown import MAX_CELLS, MAX_LENGTH, section_html, to_html
@@ -147,12 +148,20 @@ def test_markdown_with_too_many_marks_stays_as_written(mark: str) -> None:
         "- *a*\n" * 16_000,
         "#\n" * 50_000,
         "\\\n" * 50_000,
+        ">" * 18 + "a\n" + "b\n" * 480,
     ],
 )
 def test_markdown_with_too_many_lines_quotes_or_lists_stays_as_written(text: str) -> None:
     """Else its parser takes seconds, as it looks at a line once for each quote and list around it."""
     assert to_html(text) == f'<pre tabindex="0">{escape(text)}</pre>'
     assert section_html(f"# One\n{text}", "one") == ""
+
+
+def test_the_texts_of_a_feed_are_rendered_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [f"News {number} of *this* board." for number in range(50)]
+    first = [to_html(text) for text in texts]
+    monkeypatch.setattr(markdown, "_block_parser", None)
+    assert [to_html(text) for text in texts] == first
 
 
 def test_markdown_as_long_as_a_text_may_be_is_rendered() -> None:

@@ -264,7 +264,7 @@ def _label_new_passwords(form: forms.BaseForm) -> None:
 
 def _check_password(form: Any, user: User, password: str, *, field: str) -> None:
     keys = login_throttle.of_session(form.request)
-    with login_throttle.attempt(form.request, keys, networks=1):
+    with login_throttle.attempt(form.request, keys):
         is_right = user.check_password(password)
     if is_right:
         login_throttle.clear(keys)

@@ -17,7 +17,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from rest_framework.request import Request
 
-from evalsvc.core.accounts.models import PasswordTry
+from evalsvc.core.accounts.models import PasswordTry, User
 from evalsvc.core.errors.exceptions import QuotaExceeded
 from evalsvc.core.web import places
 from evalsvc.core.web.formatting import counted
@@ -26,7 +26,7 @@ from evalsvc.core.web.networks import network
 WINDOW = timedelta(minutes=15)
 MAIL_WINDOW = 4 * WINDOW
 CHECKS_PER_NETWORK, CHECKS_OF_ALL = 20, 200
-MAILS_PER_ADDRESS, MAILS_PER_NETWORK = 3, 30
+MAILS_PER_ADDRESS, MAILS_PER_NETWORK, NOTICES_PER_ADDRESS = 3, 30, 30
 SIGN_UPS_PER_NETWORK = 100
 SIGN_ONS_PER_NETWORK = 300
 
@@ -60,14 +60,11 @@ def of_name(request: HttpRequest, username: str) -> dict[str, str]:
 
 
 def of_session(request: HttpRequest) -> dict[str, str]:
-    """Return the keys of questions for the password of somebody who is logged in.
+    """Return the keys of questions for the password of somebody who is logged in; no network is limited.
 
     Nobody locks them in the session of somebody else: neither by log-ins nor in another session.
     """
-    return {
-        "name": keyed(f"question {request.session.session_key}"),
-        "network": keyed(f"questions from {network_of(request)}"),
-    }
+    return {"name": keyed(f"question {request.session.session_key}"), "network": ""}
 
 
 def place(request: HttpRequest) -> AbstractContextManager[None]:
@@ -76,21 +73,20 @@ def place(request: HttpRequest) -> AbstractContextManager[None]:
 
 
 @contextmanager
-def attempt(request: HttpRequest, keys: dict[str, str], *, networks: int = 5) -> Iterator[None]:
+def attempt(request: HttpRequest, keys: dict[str, str]) -> Iterator[None]:
     """Record a password attempt before it is made, or raise beyond a limit.
 
-    From so many networks the limit can be used up. An attempt that finds no place among those who hash
-    is not made, and does not count.
+    One that finds no place among those who hash is not made, and does not count.
     """
     with place(request):
-        _record_attempt(keys, networks)
+        _record_attempt(keys)
         yield
 
 
-def _record_attempt(keys: dict[str, str], networks: int) -> None:
+def _record_attempt(keys: dict[str, str]) -> None:
     limit, name, network = settings.PASSWORD_TRIES, Q(name=keys["name"]), Q(network=keys["network"])
-    limits = (limit, name & network), (limit * networks, name), (limit * 10, network)
-    wait = _record(keys, WINDOW, *limits)
+    of_networks = [(limit * 5, name), (limit * 10, network)] if keys["network"] else []
+    wait = _record(keys, WINDOW, (limit, name & network), *of_networks)
     if wait:
         raise TooManyAttempts(
             "too_many_tries",
@@ -122,13 +118,16 @@ def record_mail(request: HttpRequest, to: str, *, username: str = "", kind: str 
         )
 
 
-def records_notice(user: int, change: str) -> bool:
-    """Record a mail to the owner of an account, unless it is beyond the limit.
+def records_notice(user: User, change: str) -> bool:
+    """Record a mail to the owner of an account, unless it is beyond the limit of the account or the address.
 
-    It has none of the network: whoever changes own accounts from there silences no mail to others.
+    Anybody can give accounts the address of somebody else. It has no limit of the network: whoever changes
+    own accounts from there silences no mail to others.
     """
-    keys = {"name": keyed(f"notice to {user}: {change}"), "network": ""}
-    return not _record(keys, MAIL_WINDOW, (MAILS_PER_ADDRESS, Q(name=keys["name"])))
+    address = keyed(f"notices to {user.email.casefold()}")
+    keys = {"name": keyed(f"notice to {user.pk}: {change}"), "network": address}
+    limits = (MAILS_PER_ADDRESS, Q(name=keys["name"])), (NOTICES_PER_ADDRESS, Q(network=address))
+    return not _record(keys, MAIL_WINDOW, *limits)
 
 
 def record_sign_up(request: HttpRequest) -> None:

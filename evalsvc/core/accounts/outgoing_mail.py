@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache, partial
@@ -52,7 +53,7 @@ def tell_owner(
     request: HttpRequest, user: User, change: Literal["identity", "address", "password", "token"]
 ) -> None:
     """Mail the owner what opens an account from now on, to the address that it has had so far."""
-    if not (user.email and sends_mail() and login_throttle.records_notice(user.pk, change)):
+    if not (user.email and sends_mail() and login_throttle.records_notice(user, change)):
         return  # the first mails are enough
     scheme, host = origin_of_links(request)
     context = {
@@ -68,15 +69,15 @@ def tell_owner(
     transaction.on_commit(partial(send_later, send))
 
 
-def send_later(send: Callable[[], object]) -> None:
-    """Send beside the request.
+def send_later(send: Callable[[], object], *, seconds: float = 0) -> None:
+    """Send beside the request; the next mail waits for so many seconds at least.
 
-    Its time must not tell who has an account.
+    Neither the time of the response nor that of the next mail must tell who has an account.
     """
     if settings.MAIL_IN_REQUEST:
         send()
     else:
-        _sender().submit(_send, send).add_done_callback(_log_failure)
+        _sender().submit(_send, send, seconds).add_done_callback(_log_failure)
 
 
 @cache
@@ -84,10 +85,14 @@ def _sender() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max_workers=1, thread_name_prefix="mail")
 
 
-def _send(send: Callable[[], object]) -> None:
+def _send(send: Callable[[], object], seconds: float) -> None:
+    began = time.monotonic()
     close_old_connections()
-    send()
-    close_old_connections()
+    try:
+        send()
+    finally:
+        close_old_connections()
+        time.sleep(max(0.0, began + seconds - time.monotonic()))
 
 
 def _log_failure(sending: Future[None]) -> None:

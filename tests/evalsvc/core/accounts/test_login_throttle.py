@@ -103,13 +103,14 @@ def test_a_new_log_in_and_a_new_password_end_the_wait_of_a_session(client: Clien
     assert [confirm(client, "wrong") for _ in range(2)] == [400, 400]
 
 
-def test_questions_of_one_network_are_limited_to_ten_times_the_limit(client: Client, kim: User) -> None:
-    statuses = []
+def test_wrong_answers_of_others_in_a_network_lock_no_questions_there(client: Client, kim: User) -> None:
+    other, lu = Client(), User.objects.create_user("lu", password=RIGHT)
     for _ in range(11):
-        client.force_login(kim)
-        statuses += [confirm(client, "wrong") for _ in range(3)]
-        client.logout()
-    assert statuses == [400] * 30 + [429] * 3
+        other.force_login(lu)
+        assert [confirm(other, "wrong") for _ in range(3)] == [400] * 3
+        other.logout()
+    client.force_login(kim)
+    assert confirm(client, RIGHT) == 302
 
 
 def test_a_reset_ends_the_wait_of_a_name_that_others_tried(client: Client, kim: User) -> None:
@@ -218,6 +219,12 @@ def test_one_network_is_limited_to_ten_times_the_limit(client: Client, kim: User
 def test_addresses_of_one_ipv6_prefix_are_one_network(client: Client, kim: User) -> None:
     answers = [attempt(client, "wrong", address=f"2001:db8:0:1::{n}") for n in range(1, 5)]
     assert answers == [400, 400, 400, 429]
+
+
+def test_ipv4_addresses_written_as_ipv6_ones_are_networks_of_their_own(client: Client, kim: User) -> None:
+    answers = [attempt(client, "wrong", address=f"::ffff:192.0.2.{n}") for n in (1, 1, 1, 1, 2)]
+    assert answers == [400, 400, 400, 429, 400]
+    assert attempt(client, "wrong", address="192.0.2.1") == 429
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import re
 import threading
 from functools import partial
 from smtplib import SMTPRecipientsRefused
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from django.urls import reverse
 from evalsvc.core.accounts import invitations, login_throttle, outgoing_mail, teams, tokens, users
 from evalsvc.core.accounts.forms import NewPasswordForm, PasswordForm, SignUpForm
 from evalsvc.core.accounts.models import ApiToken, Identity, Team, User
+from evalsvc.core.accounts.pages import login
 from evalsvc.core.accounts.passwords import SERVICE_WORDS
 from tests.places.workers import ROOT
 
@@ -345,7 +347,7 @@ def test_a_reset_does_the_same_before_its_answer_for_known_and_unknown_addresses
     client: Client, kim: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     later: list[Any] = []
-    monkeypatch.setattr(outgoing_mail, "send_later", later.append)
+    monkeypatch.setattr(outgoing_mail, "send_later", lambda send, **seconds: later.append((send, seconds)))
     counts = []
     known, unknown = "kim@example.org", "nobody@example.org"
     for email, name in ((known, ""), (unknown, ""), (known, "kim"), (known, "nobody"), (unknown, "kim")):
@@ -355,9 +357,34 @@ def test_a_reset_does_the_same_before_its_answer_for_known_and_unknown_addresses
         counts.append(len(queries))
         assert mail.outbox == []
     assert len(set(counts)) == 1
-    for send in later:
+    assert all(seconds == {"seconds": login.RESET_SECONDS} for _, seconds in later)
+    for send, _ in later:
         send()
     assert [message.to for message in mail.outbox] == [[known]] * 2
+
+
+@pytest.mark.parametrize("taken", [0.0, 0.4])
+@pytest.mark.parametrize("fails", [False, True])
+def test_after_a_reset_the_next_mail_waits_as_long_whether_there_was_a_mail_or_not(
+    settings: Any, monkeypatch: pytest.MonkeyPatch, taken: float, *, fails: bool
+) -> None:
+    """Who requested a mail for somebody else, then an own one, knew by its time whether both were sent."""
+    settings.MAIL_IN_REQUEST = False
+    clock, ended = SimpleNamespace(now=0.0), threading.Event()
+
+    def sleep(seconds: float) -> None:
+        clock.now += seconds
+
+    def send() -> None:
+        clock.now += taken
+        if fails:
+            raise OSError("the mail server is away")
+
+    monkeypatch.setattr(outgoing_mail, "time", SimpleNamespace(monotonic=lambda: clock.now, sleep=sleep))
+    outgoing_mail.send_later(send, seconds=2.0)
+    outgoing_mail.send_later(ended.set)
+    assert ended.wait(120)
+    assert clock.now == pytest.approx(2.0)
 
 
 def test_mails_are_sent_beside_the_request(settings: Any) -> None:
@@ -517,6 +544,20 @@ def test_an_owner_is_told_however_many_others_were_from_the_same_network(
         outgoing_mail.tell_owner(request, kim, "token")
     told = [user.email for user in own] + [kim.email] * (login_throttle.MAILS_PER_ADDRESS + 1)
     assert [address for message in mail.outbox for address in message.to] == told
+
+
+def test_one_address_receives_few_notices_of_however_many_accounts(
+    db: None, django_capture_on_commit_callbacks: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(login_throttle, "NOTICES_PER_ADDRESS", 4)
+    request = RequestFactory().post("/")
+    with django_capture_on_commit_callbacks(execute=True):
+        for n in range(6):
+            user = User.objects.create_user(
+                f"n{n}", email="Stranger@example.org" if n % 2 else "stranger@example.org"
+            )
+            outgoing_mail.tell_owner(request, user, "password")
+    assert len(mail.outbox) == 4
 
 
 def test_a_changed_name_alone_is_no_mail(

@@ -45,6 +45,7 @@ MAX_BYTES, MAX_SECONDS = 15_000_000, 1.5  # of a request; the command has no lim
 MAX_VALUES = 100_000  # of each file that is read at once
 COMMAND = "Use manage.py verify_release."
 
+ARCHIVES = (".zip", ".tar", ".gz", ".tgz", ".7z")
 MAX_LINES, MAX_LABELS = 200, 20  # of a page, of a line on it
 
 
@@ -63,6 +64,9 @@ class FilesField(forms.FileField):
         if size > MAX_BYTES:
             detail = f"The files have {size:,} bytes; the page checks {MAX_BYTES:,}. {COMMAND}"
             raise forms.ValidationError(detail, code="too_large")
+        if archive := next((file.name for file in files if str(file.name).lower().endswith(ARCHIVES)), None):
+            detail = f"{archive} is an archive. Unpack it, and choose all files of its folder."
+            raise forms.ValidationError(detail, code="archive")
         return files
 
 

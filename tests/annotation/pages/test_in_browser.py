@@ -16,9 +16,11 @@ from tests.annotation.browser_keyboard import wait_until
 from tests.cast.basics import person, run_job, sentence
 from tests.cast.browser import open_as
 from tests.cast.projects import ProjectCast
-from tests.places.browser import barriers, in_turn
+from tests.places.browser import WIDER, barriers, in_turn
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from playwright.sync_api import Page, Route
 
 pytestmark = pytest.mark.browser
@@ -63,6 +65,19 @@ def test_each_page_has_no_barriers(page: Page, addresses: list[str]) -> None:
         open_as(page, "cleo", address)
         found[address] = barriers(page, in_turn(at))
     assert {address: each for address, each in found.items() if each} == {}
+
+
+def test_what_differs_in_a_copy_fits_a_phone(page: Page, live: str, tmp_path: Path) -> None:
+    digest = "0f" * 32
+    files = {"manifest.json": "{}", "gold.jsonl": "", "SHA256SUMS": f"{digest}  gold.jsonl\n"}
+    for name, content in files.items():
+        (tmp_path / name).write_text(content)
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.goto(f"{live}/check-a-copy/")
+    page.get_by_label("Files").set_input_files([tmp_path / name for name in files])
+    page.get_by_role("button", name="Check files").click()
+    page.get_by_text(digest).wait_for()
+    assert page.evaluate(WIDER) == 0
 
 
 @pytest.mark.parametrize(("width", "highest"), [(1280, 80), (360, 200)])  # pixels

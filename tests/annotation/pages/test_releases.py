@@ -96,6 +96,13 @@ def test_a_check_reads_so_many_values_of_a_file_of_a_copy(client: Client, name: 
     assert error == f"{name} has more than 100,000 values. Use manage.py verify_release."
 
 
+def test_an_archive_is_to_be_unpacked_first(client: Client) -> None:
+    response = client.post(CHECK, {"copies": [SimpleUploadedFile("harbour-1-0.ZIP", b"PK")]})
+    (error,) = response.context["form"].errors["copies"]
+    assert error == "harbour-1-0.ZIP is an archive. Unpack it, and choose all files of its folder."
+    assert "result" not in response.context
+
+
 def test_lines_of_a_copy_end_where_those_of_a_folder_do() -> None:
     """A file without a line end was joined from its chunks, in quadratic time."""
     content = b"a\rb\nc" * 40_000

@@ -218,9 +218,9 @@ def set_k(project: Project, *, k: int, reopens: bool = False, by: User) -> Proje
 
 
 def _reopen_all(project: Project, *, by: User) -> None:
-    """Undo all decisions on answers, and outdate those that lapsed; nobody is asked about settled items.
+    """Undo all decisions on answers, lapsed ones for good; nobody is asked about settled items.
 
-    Their lapsed ones, too: which of them a raised k leaves out would tell the label that was merged.
+    Which items a raised k leaves out would tell the label that was changed, or is changed back.
     """
     decided = Adjudication.objects.applicable().filter(item__project=project)
     items = Item.objects.filter(pk__in=decided.order_by().values("item"))
@@ -229,6 +229,7 @@ def _reopen_all(project: Project, *, by: User) -> None:
     on_answers = decided.exclude(votes_key=item_state.ANY_VOTES).order_by()
     record(project, "decisions reopened", by=by, before=on_answers.count(), after=0)
     item_state.reopen(on_answers.active())
+    on_answers.update(lapsed=False)
 
 
 @transaction.atomic

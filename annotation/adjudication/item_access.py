@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from django.http import Http404
 
-from annotation.adjudication.decisions import decisions_on_answers, needs_decision
+from annotation.adjudication.decisions import decisions_on_answers
+from annotation.adjudication.unanswerable_items import unanswerable
 from annotation.consensus.item_state import answers_needed, counted_answers
 from annotation.consensus.majority import DISPUTED
 from annotation.consensus.rules import Rules
@@ -29,11 +30,15 @@ def require_dispute(item: Item, role: str, *, changes: bool) -> None:
 def was_in_dispute(item: Item) -> bool:
     """True if an item is in dispute, or was when somebody decided it, asked one more person or excluded it.
 
-    Curators also exclude settled items, and ask about them: nobody disagreed on these.
+    Curators also exclude settled items, and ask about them: nobody disagreed on these. All is looked up for
+    each item that is not in dispute: the time of a reply would tell adjudicators which are hidden checks.
     """
-    if needs_decision(item) or decisions_on_answers(item.adjudications.all()).exists():
+    if item.state == Item.State.DISPUTED:
         return True
-    return (item.asked > 0 or item.state == Item.State.UNUSABLE) and _answers_disputed(item)
+    is_unanswerable = unanswerable(item.project, item).exists()
+    was_decided = decisions_on_answers(item.adjudications.all()).exists()
+    was_disputed = _answers_disputed(item) and (item.asked > 0 or item.state == Item.State.UNUSABLE)
+    return is_unanswerable or was_decided or was_disputed
 
 
 def _answers_disputed(item: Item) -> bool:

@@ -49,8 +49,9 @@ class Effect:
             else f" Counted on a sample of {self.items:,} of {self.of:,} sentences."
         )
         short = (
-            f" {self.decided_short:,} sentences that are or were decided would ask for no further answer,"
-            " which tells annotators what was disputed: choose “Ask about decided sentences, too”."
+            f" {self.decided_short:,} sentences that are or were decided, or are excluded, would ask for no"
+            " further answer, which tells annotators what was disputed: choose “Ask about decided sentences, too”, and include"
+            " excluded ones."
             if self.decided_short
             else ""
         )

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from annotation.consensus import item_state, known_answers, recomputation
 from annotation.consensus.rules import Rules
-from annotation.models import Annotator, Answer, Item, KnownAnswer, Project
+from annotation.models import Adjudication, Annotator, Answer, Item, KnownAnswer, Project
 from annotation.queue.answer_validation import validate_answer
 from annotation.queue.grading import round_size
 from annotation.roles import CURATOR, require_to_change
@@ -110,15 +110,17 @@ def set_quality_options(project: Project, *, by: User, **values: Any) -> Project
 def _call_for_disputes(project: Project, before: dict[str, Any]) -> None:
     """Call one more person about each dispute that waits, as the option or its limit allows it now.
 
-    Also where a decision lapsed: the disputes that are not called would show the labels that changed.
-    Without the option, cancel the calls that no answer fills.
+    Those of which a decision lapsed wait for adjudicators, like decided ones: as these are not called, the
+    disputes that are would show the labels that changed. Without the option, cancel the calls that no answer fills.
     """
     switched = before.get("calls_extra", project.calls_extra) != project.calls_extra
     raised = before.get("most_extra", project.most_extra) < project.most_extra
     if not (switched or (raised and project.calls_extra)):
         return
     room = project.most_extra - F("asked")
+    lapsed = Adjudication.objects.filter(lapsed=True).exclude(answers_key="").order_by()
     disputed = project.items.filter(use="", state=Item.State.DISPUTED, called__lt=room)
+    disputed = disputed.exclude(pk__in=lapsed.filter(item__project=project).values("item"))
     items = disputed if project.calls_extra else project.items.filter(called__gt=0)
     locked = items.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True)
     list(locked)  # in this order, as all who lock several
@@ -126,7 +128,6 @@ def _call_for_disputes(project: Project, before: dict[str, Any]) -> None:
     n = Coalesce(Subquery(answers.annotate(n=Count("pk")).values("n")), 0)
     filled = Greatest(n - Coalesce("k", project.k) - F("asked"), 0)
     if project.calls_extra:
-        item_state.outdate_decisions(items)
         items.update(called=Least(filled + 1, room), extended_under="")
     else:
         items.update(called=Least("called", filled))

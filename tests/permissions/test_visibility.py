@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
 from django.db.models import QuerySet
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotation import projects
@@ -386,6 +388,28 @@ def test_adjudicators_get_the_same_reply_for_checks_and_for_sentences_without_a_
     assert replies[0] == replies[1]
     assert not any(shown for *_, shown in replies[0])
     assert {status for status, *_ in replies[0]} == {"403", "404", "409"}
+
+
+@pytest.mark.parametrize("state", ["settled", "unusable"])
+@pytest.mark.parametrize("asked", [0, 1])
+def test_for_adjudicators_a_check_takes_the_same_statements_as_a_sentence_without_a_dispute(
+    requester: Requester, state: str, asked: int
+) -> None:
+    """By the times of the same reply an adjudicator knew 6 of 6 checks."""
+    item = requester.cast.item(1)
+    requester.client("adju")  # logged in, whatever is rolled back
+    statements: list[list[str]] = []
+    for values in ({"state": state, "asked": asked}, {"use": "check", "state": "open"}):
+        with rolled_back():
+            Item.objects.filter(pk=item.pk).update(**values)
+            for address in (
+                reverse("api-dispute", args=[item.key]),
+                reverse("dispute", args=["harbour", item.key]),
+            ):
+                with CaptureQueriesContext(connection) as queries:
+                    assert requester.send(address, "GET", "adju").outcome == "404"
+                statements.append([re.sub(r"\d+|'[^']*'", "?", each["sql"]) for each in queries])
+    assert statements[:2] == statements[2:]
 
 
 @pytest.mark.parametrize("row", ["disputes", "api-judgments", "api-insight", "progress"])

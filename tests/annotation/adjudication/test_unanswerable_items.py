@@ -487,8 +487,28 @@ def test_the_preview_of_reopened_sentences_counts_no_lapsed_decision() -> None:
     assert (shown.before, shown.after) == (done.before, done.after) == ("settled", "open")
 
 
-def test_all_disputes_that_wait_are_called_whatever_decisions_lapsed() -> None:
-    """Those that were not called had been decided with the label that was split."""
-    project, item, third = decided_before_a_step("split")
+@pytest.mark.parametrize("operation", ["delete", "split"])
+def test_calls_bring_no_sentence_of_which_a_decision_lapsed(operation: str) -> None:
+    """Beside decided ones, which stay away, those that came had the label that was changed."""
+    project, item, third = decided_before_a_step(operation)
     set_quality_options(project, calls_extra=True, by=curator())
+    item.refresh_from_db()
+    assert (item.state, item.called) == ("disputed", 0)
+    assert leases.lease_next(project, third) is None
+    set_quality_options(project, calls_extra=False, by=curator())
+    projects.set_k(project, k=2, reopens=True, by=curator())
+    set_quality_options(project, calls_extra=True, by=curator())
+    assert leases.lease_next(project, third).item == item
+
+
+@pytest.mark.parametrize("operation", STEPS)
+def test_a_decision_that_was_undone_with_all_others_never_counts_again(operation: str) -> None:
+    """Once the step was undone, a raised k left out just the sentences with its label."""
+    project, item, third = decided_before_a_step(operation)
+    projects.set_k(project, k=2, reopens=True, by=curator())
+    step = OntologyStep.objects.filter(project=project).latest("number")
+    plans.undo_plan(project, step.number, by=curator())
+    item.refresh_from_db()
+    assert item.state == "disputed"
+    projects.set_k(project, k=3, by=curator())
     assert leases.lease_next(project, third).item == item

@@ -50,8 +50,8 @@ class Effect:
         )
         short = (
             f" {self.decided_short:,} sentences that are or were decided, or are excluded, would ask for no"
-            " further answer, which tells annotators what was disputed: choose “Ask about decided sentences, too”,"
-            " and include excluded ones."
+            " further answer, which tells annotators what was disputed: choose “Ask about decided sentences,"
+            " too”, and include excluded ones."
             if self.decided_short
             else ""
         )

@@ -45,6 +45,7 @@ MAX_BYTES, MAX_SECONDS = 15_000_000, 1.5  # of a request; the command has no lim
 MAX_VALUES = 100_000  # of each file that is read at once
 COMMAND = "Use manage.py verify_release."
 
+CHANGING = ("README.md", "CITATION.cff", "citation.bib", STATISTICS)  # after a freeze
 ARCHIVES = (".zip", ".tar", ".gz", ".tgz", ".7z")
 MAX_LINES, MAX_LABELS = 200, 20  # of a page, of a line on it
 
@@ -161,21 +162,27 @@ def _known(request: HttpRequest, result: CheckResult) -> dict[str, Any]:
     """
     if isinstance(request.user, User):
         own = visible(request).frozen().filter(slug=result.slug).first()
-        golds = (True, False) if own and own.known_to(request.user) else (False,)
-        if own and (known := _same(own, result, golds)):
+        reads = bool(own and own.known_to(request.user))
+        if own and (known := _same(own, result, (True, False) if reads else (False,), compares=reads)):
             return known | {"known_page": "test-set"}
     publication = publishing.visible(request.user).filter(test_set__slug=result.slug).first()
     known = _same(publication.test_set, result, (publication.shows_gold,)) if publication else {}
     return known and known | {"known_page": "release"}
 
 
-def _same(own: TestSet, result: CheckResult, golds: Iterable[bool]) -> dict[str, Any]:
-    """Return the set if it has this manifest, and the files that are not as the service has them."""
+def _same(
+    own: TestSet, result: CheckResult, golds: Iterable[bool], *, compares: bool = True
+) -> dict[str, Any]:
+    """Return the set if it has this manifest, and the files that are not as the service has them.
+
+    They are compared for people who may download them: others would confirm guessed files.
+    """
     for gold in golds:
         if result.manifest_sha256 == manifest_sha256(own, with_gold=gold):
-            compared = own.statistics is not None
+            compared = compares and own.statistics is not None
             found = unlike(own, result.digests, with_gold=gold) if compared else []
-            return {"known": own, "compared": compared, "unlike": found}
+            may_be_earlier = all(name in CHANGING and name in result.digests for name in found)
+            return {"known": own, "compared": compared, "unlike": found, "may_be_earlier": may_be_earlier}
     return {}
 
 

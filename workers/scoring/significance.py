@@ -18,7 +18,7 @@ from workers.scoring.resampled_families import Compositions
 
 UNDEFINED = "the measure is undefined for a run"
 NOT_RESAMPLED = "a side has one run, and this measure is not resampled"
-TURNED = "by the mean of all runs one of the two is better, by the median run, which is tested, the other"
+TURNED = "the mean of all runs and the median run, which is tested, do not agree on which one is better"
 CLASS_NOT_RESAMPLED = "a side has one run, and these figures per class are not resampled"
 NAN = float("nan")
 Values = Mapping[str, float]
@@ -180,13 +180,14 @@ def means_of(names: Sequence[str], runs: Sequence[Values]) -> Values:
 
 
 def without_turned(rows: Sequence[ComparedMeasure], left: Values, right: Values) -> Sequence[ComparedMeasure]:
-    """Take away the tests of median runs that are ordered otherwise than the means of both sides."""
+    """Take away the tests of median runs that differ where the means are equal, or ordered otherwise."""
     return [_turned(row, left[row.measure], right[row.measure]) or row for row in rows]
 
 
 def _turned(row: ComparedMeasure, a: float, b: float) -> ComparedMeasure | None:
-    """Return the row of the means without a test if the tested runs have the other order."""
-    if row.differing is None or abs(a - b) < TINY or not row.difference * (a - b) < 0:
+    """Return the row of the means without a test if these do not confirm the order of the tested runs."""
+    differ = row.differing is not None and abs(row.difference) >= TINY
+    if not differ or (abs(a - b) >= TINY and row.difference * (a - b) > 0):
         return None
     return ComparedMeasure(row.measure, a=a, b=b, difference=a - b, reason=TURNED)
 

@@ -11,10 +11,12 @@ from django.core.files.uploadedfile import SimpleUploadedFile, TemporaryUploaded
 from django.test import Client
 from django.urls import reverse
 
+from annotation import projects
 from annotation.pages import releases
 from annotation.releases import folder, publishing
 from evalsvc.core.accounts import login_throttle
 from tests.annotation.releases.test_folder import released
+from tests.cast.basics import person
 from tests.cast.projects import curator, error_codes
 
 pytestmark = pytest.mark.django_db
@@ -59,6 +61,38 @@ def test_a_copy_is_compared_with_all_files_as_the_service_has_them(
     page = client.post(CHECK, {"copies": files_of(tmp_path)})
     assert (page.context["unlike"], page.context["result"].differences) == (changed, {})
     assert "2 files of Trial 1.0 differ from those of this service" in " ".join(page.content.decode().split())
+
+
+def test_files_of_a_copy_are_compared_for_people_who_may_download_them(
+    client: Client, tmp_path: Path
+) -> None:
+    """For an adjudicator, the comparison confirmed guesses of the sentences that are in a set."""
+    test_set = released()
+    member = person("adju")
+    projects.set_member(test_set.project, user=member, role="adjudicator", by=curator())
+    folder.write_folder(test_set, tmp_path, with_gold=False)
+    client.force_login(member)
+    page = client.post(CHECK, {"copies": files_of(tmp_path)})
+    assert (page.context["known"], page.context["compared"]) == (test_set, False)
+    assert "every file as the service has it" not in page.content.decode()
+
+
+@pytest.mark.parametrize(("name", "earlier"), [("README.md", True), ("extra.txt", False), ("", False)])
+def test_only_what_changes_after_a_freeze_may_be_of_an_earlier_copy(
+    client: Client, tmp_path: Path, name: str, earlier: bool
+) -> None:
+    test_set = released()
+    folder.write_folder(test_set, tmp_path)
+    lines = (tmp_path / "SHA256SUMS").read_text().splitlines()
+    lines = [line for line in lines if not line.endswith(name or "README.md")]
+    (tmp_path / "README.md").unlink() if not name else (tmp_path / name).write_text("By 40 people.\n")
+    if name:
+        lines.append(f"{hashlib.sha256((tmp_path / name).read_bytes()).hexdigest()}  {name}")
+    (tmp_path / "SHA256SUMS").write_text("\n".join(lines) + "\n")
+    client.force_login(curator())
+    page = client.post(CHECK, {"copies": files_of(tmp_path)})
+    assert (page.context["result"].differences, page.context["unlike"]) == ({}, [name or "README.md"])
+    assert ("may be an earlier copy" in page.content.decode()) == earlier
 
 
 def test_a_copy_is_checked_without_a_login_a_few_times_an_hour(

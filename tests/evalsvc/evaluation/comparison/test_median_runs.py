@@ -141,14 +141,15 @@ def test_of_an_even_number_of_runs_the_middle_one_nearer_to_the_other_side_is_te
         (row(0.9, 0.8), (0.7, 0.8), True),
         (row(0.7, 0.8), (0.9, 0.8), True),
         (row(0.9, 0.8), (0.85, 0.8), False),
-        (row(0.9, 0.8), (0.8, 0.8), False),
+        (row(0.9, 0.8), (0.8, 0.8), True),
         (row(0.8, 0.8), (0.7, 0.8), False),
         (row(math.nan, 0.8), (0.7, 0.8), False),
-        (row(0.9, 0.8), (0.8, 0.8 + 1e-15), False),
+        (row(0.9, 0.8), (0.8 + 1e-15, 0.8), True),
+        (row(0.8 + 1e-15, 0.8), (0.8, 0.8), False),
         (row(0.9, 0.8)._replace(differing=None), (0.7, 0.8), False),  # over runs
     ],
 )
-def test_a_test_is_taken_away_where_means_have_the_other_order(
+def test_a_test_is_taken_away_where_means_are_equal_or_have_the_other_order(
     tested: ComparedMeasure, means: tuple[float, float], turned: bool
 ) -> None:
     [found] = without_turned([tested], *({"accuracy": mean} for mean in means))

@@ -46,7 +46,8 @@ class ItemRecords:
 class DecisionChanges:
     """Decisions that cease to count, and those that count again; answers that are asked again, or no more.
 
-    `outdated` decisions are on answers that changed since. `renewed` ones count: the digest of the answers.
+    `outdated` decisions are on answers that changed since, otherwise than by k. `renewed` ones count: the
+    digest of the answers.
     """
 
     lapsed: list[int] = field(default_factory=list)
@@ -197,16 +198,17 @@ def derive_state(item: Item, records: ItemRecords, rules: Rules, changes: Decisi
         _call_extra(item, records, rules, records.first)
     item.extended_under = (item.extended_under or rules.key) if item.extra else ""
     k = answers_needed(item, rules.project)
-    counted = counted_answers(records.answers, k=k)
+    counting = counted_answers(records.answers, k=len(records.answers))
+    counted = counting[:k]
     mapped = [rules.mapping.payload(answer.payload) for answer in counted]
     payloads = [answer.payload for answer in mapped]
     verdict = rules.verdict(payloads, k, rules.policy)
     item.state, item.gold, item.pattern = verdict.state, verdict.gold, verdict.pattern
     item.emptied = sum(answer.emptied for answer in mapped)
     item.policy_matters = verdict.state != majority.OPEN and _policy_matters(verdict, payloads, k, rules)
-    raw = [answer.payload for answer in counted]
-    item.votes_key = votes_digest(raw, payloads) if counted else ""
-    _apply_decision(item, records.decisions, raw, rules, changes)
+    raw = [answer.payload for answer in counting]
+    item.votes_key = votes_digest(raw[:k], payloads) if counted else ""
+    _apply_decision(item, records.decisions, raw, k, rules, changes)
     leased = {lease.annotator_id for lease in records.leases} - {answer.annotator_id for answer in counted}
     item.free = max(0, k - len(counted) - len(leased)) if item.state == Item.State.OPEN else 0
 
@@ -275,18 +277,21 @@ def _apply_decision(
     item: Item,
     decisions: Sequence[Adjudication],
     raw: Sequence[Payload],
+    k: int,
     rules: Rules,
     changes: DecisionChanges,
 ) -> None:
-    """Apply the first decision that holds, in current labels; the others lapse.
+    """Apply the first decision that holds on the first k answers, in current labels; the others lapse.
 
     While answers are missing, an item decided on these very answers is disputed where no decision holds. A
     change of labels alone brings no item back to annotators: which ones come would tell the answers, or the
     decision.
     """
-    key = answers_digest(raw)
+    key = answers_digest(raw[:k])
     known = [each for each in decisions if each.answers_key == key]
-    changes.outdated += [each.pk for each in decisions if each.answers_key and each not in known]
+    others = [each for each in decisions if each.answers_key and each.answers_key != key]
+    more = others and {answers_digest(raw[:n]) for n in range(k + 1, len(raw) + 1)}  # before k was lowered
+    changes.outdated += [each.pk for each in others if each.answers_key not in more]
     holding = (each for each in decisions if _holds(each, item, key) and decided_payload(each, rules))
     decision = next(holding, None)
     changes.lapsed += [each.pk for each in decisions if not each.lapsed and each is not decision]

@@ -32,11 +32,12 @@ def distinct_names(
 
     They are compared with each other, and with those `beside` them.
     """
-    shared = Counter(folded(system.name) for system in {*systems, *beside})
+    compared = {*systems, *beside}
+    shared = Counter(folded(system.name) for system in compared)
     parts = {system.pk: _parts(system.name) for system in systems}
     words = frozenset[str]().union(*parts.values())
     if words not in board.teams_named:  # page and tests name the same systems
-        board.teams_named[words] = _teams(words, board)
+        board.teams_named[words] = _teams(words, board, compared)
     teams = board.teams_named[words]
 
     def needs_team(system: BoardSystem) -> bool:
@@ -49,12 +50,15 @@ def distinct_names(
     }
 
 
-def _teams(parts: Collection[str], board: Board) -> dict[str, int]:
-    """Return the teams of the board that parts of names name, by slug and by name, perhaps among others."""
+def _teams(parts: Collection[str], board: Board, beside: Collection[BoardSystem]) -> dict[str, int]:
+    """Return the teams of the board, and of systems beside it, that parts of names name, by slug and by name.
+
+    There may be others among them.
+    """
     if not parts:
         return {}
-    shown = {runs.system for runs in board.figures.runs}
-    known = [each for each in board.systems.loaded if each.pk in shown]
+    shown = {runs.system for runs in board.figures.runs} | {each.pk for each in beside}
+    known = {each for each in (*board.systems.loaded, *beside) if each.pk in shown}
     if len(known) == len(shown):
         return {name: each.team_id for each in known for name in (each.team_slug, each.team_name)}
     systems = System.objects.filter(benchmark=board.setting.benchmark_id)

@@ -85,12 +85,13 @@ class LabelMove:
 class Moves:
     """Boards of a version and of the one that was shown before it, over the runs that both scored.
 
-    `left` are the systems on the earlier board alone.
+    `left` are the systems on the earlier board alone, `entered` those on the newer one alone.
     """
 
     before: Board
     after: Board
     left: list[BoardSystem]
+    entered: list[BoardSystem]
 
     @property
     def setting(self) -> Setting:
@@ -100,7 +101,7 @@ class Moves:
     def names(self) -> dict[int, str]:
         """Names of the systems, with the team where one alone could mislead."""
         both = [row.system for row in self._both[1]]
-        return distinct_names([*both, *self.left], self.after)
+        return distinct_names([*both, *self.left], self.after, beside=self.entered)
 
     @cached_property
     def measures(self) -> list[str]:
@@ -182,10 +183,10 @@ def moves(setting: Setting, number: int, *, person: Person | None = None) -> Mov
     requests = [BoardRequest(setting, version=each.number, runs=both) for each in (before, version)]
     first, second = (leaderboard.requested_boards([request], person)[0] for request in requests)
     systems = [{run.system_id for run in runs.values() if run.active} for runs in (earlier, later)]
-    left = set() if first.sealed else systems[0] - systems[1]
-    known = Systems([setting.benchmark_id])
-    known.load(left)
-    return Moves(first, second, sorted((known[system] for system in left), key=attrgetter("name", "pk")))
+    alone = [systems[0] - systems[1], systems[1] - systems[0]] if not first.sealed else [set[int]()] * 2
+    known = second.systems if second.figures.runs else Systems([setting.benchmark_id])
+    named = (sorted((known[pk] for pk in each), key=attrgetter("name", "pk")) for each in alone)
+    return Moves(first, second, *named)
 
 
 def between(first: TestSet, second: TestSet, user: User) -> list[BoardMove]:

@@ -170,6 +170,31 @@ def test_a_system_that_a_version_left_out_stands_with_its_team(
     assert body["left_systems"] == [{"system": name, "team": "Kelpie"} for name in ("Net", "Tree")]
 
 
+@pytest.mark.parametrize(("late", "named"), [("NET", "Net of Kelpie"), ("Late", "Net")])
+def test_a_system_stands_with_its_team_if_one_of_its_name_entered_under_the_new_version(
+    client: Client, setting: Setting, cast: BenchmarkCast, late: str, named: str
+) -> None:
+    revised(setting, cast)
+    lines = [{"id": line["id"], "label": label} for line, label in zip(RELATION_GOLD, LATER, strict=True)]
+    cast.submit(setting.benchmark, lines, system=late, team=cast.lugworm, by=cast.lars)
+    work()
+    page = client.get("/boards/rel/settings/main/versions/2/").content.decode()
+    assert f"“Tree” passed “{named}”." in page
+    assert f">{named}</" in page
+
+
+def test_a_system_stands_with_its_team_if_its_name_is_that_of_a_team_which_entered_later(
+    client: Client, setting: Setting, cast: BenchmarkCast
+) -> None:
+    cast.kelpie.systems.filter(name="Net").update(name="Net of Lugworm")
+    revised(setting, cast)
+    lines = [{"id": line["id"], "label": label} for line, label in zip(RELATION_GOLD, LATER, strict=True)]
+    cast.submit(setting.benchmark, lines, system="Late", team=cast.lugworm, by=cast.lars)
+    work()
+    page = client.get("/boards/rel/settings/main/versions/2/").content.decode()
+    assert "“Tree” passed “Net of Lugworm of Kelpie”." in page
+
+
 def test_a_report_while_runs_are_scored_names_its_progress(
     client: Client, setting: Setting, cast: BenchmarkCast
 ) -> None:

@@ -16,7 +16,6 @@ import msgspec
 from django.db.models import BinaryField, Case, Q, When
 
 from evalsvc.evaluation.benchmarks.versions import Rescoring
-from evalsvc.evaluation.disclosure.rules import TINY
 from evalsvc.evaluation.models import (
     SettingVersion,
     StoredBoard,
@@ -91,7 +90,7 @@ class MeasureFigures(dict[int, RunStatistics]):
             ranks: dict[int, int] = {}
             rank, previous = 0, -inf
             for place, (mean, system) in enumerate(means, start=1):
-                if mean > previous + TINY:  # else equal: a mean of runs is inexact in its last digits
+                if mean > previous:
                     rank, previous = place, mean
                 ranks[system] = rank
             self._ranked[higher_is_better, but] = list(ranks), ranks

@@ -7,10 +7,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
-from math import fsum, sqrt
+from math import fsum, inf, sqrt
 from typing import Any, NamedTuple
 
 from django.db.models import Q
+from msgspec.structs import replace
 
 from evalsvc.evaluation.benchmarks import versions
 from evalsvc.evaluation.benchmarks.row_rules import MEAN
@@ -27,6 +28,7 @@ from evalsvc.evaluation.disclosure.policy import (
     shown_values,
     withheld_values,
 )
+from evalsvc.evaluation.disclosure.rules import TINY
 from evalsvc.evaluation.disclosure.sensitivity import TAU
 from evalsvc.evaluation.final_runs import ended_for
 from evalsvc.evaluation.measures.menu import shown_measures
@@ -35,6 +37,7 @@ from evalsvc.evaluation.roles import was_sealed
 
 NOT_COMPUTED = "not computed for this form of predictions"
 NO_VALUE = "the measure has no value for these predictions"
+DIGITS = 15  # of means of runs; a float of a share has no more
 
 
 @dataclass(eq=False)
@@ -298,6 +301,8 @@ def figures_of(reading: Reading) -> Figures:
             scores = [of_run.get(key) for of_run in of_runs]
             columns[key][system] = run_statistics([of_run.get(key) for of_run in chosen])
             run_values[key][system] = [score.value if score else None for score in scores]
+    for column in columns.values():
+        make_equal(column)
     shown = {each.key: columns[each.key] for each in shown_measures(reading.policy.setting, columns)}
     shown_runs = reading.shown
     return Figures(
@@ -315,7 +320,21 @@ def run_statistics(scores: Sequence[ShownValue | None]) -> RunStatistics:
     n, of = len(values), len(scores)
     if not values:
         return RunStatistics(None, None, 0, of, None, None, reason)
-    mean = fsum(values) / n if max(values) > min(values) else values[0]
+    mean = round(fsum(values) / n, DIGITS) if max(values) > min(values) else values[0]
     # statistics.stdev computes with fractions: seconds on a board of 10,000 runs
     sd = sqrt(fsum((value - mean) ** 2 for value in values) / (n - 1)) if n > 1 else None
     return RunStatistics(mean, sd, n, of, min(values), max(values), reason)
+
+
+def make_equal(column: dict[int, RunStatistics]) -> None:
+    """Set means equal that differ in the last digits of a float alone, in which a mean of runs is inexact.
+
+    So whoever compares means finds the ties that ranks show.
+    """
+    means = ((each.mean, system) for system, each in column.items())
+    least = -inf
+    for mean, system in sorted((mean, system) for mean, system in means if mean is not None):
+        if mean > least + TINY:
+            least = mean
+        elif mean != least:
+            column[system] = replace(column[system], mean=least)

@@ -109,11 +109,11 @@ def _summary(board: Board, tests: BoardComparison | None) -> Summary:
     means = {system: mean for system in order if (mean := figures[system].mean) is not None}
     if not means:
         return Summary(counts, last=last)
-    measure, best = board.ordering.measure, means[order[0]]
+    measure, ranks = board.ordering.measure, board.ordering.ranks
     bands = tests.bands(measure.key) if tests else {}
     front = [system for system in order if system in bands and bands[system].first == 1]
     band = str(bands[front[0]]) if front else ""
-    front = front or [system for system in order if means[system] == best]
+    front = front or [system for system in order if ranks[system] == 1]
     names = [quoted(name) for name in names_on_board(board, front[:NAMED]).values()]
     named = ", ".join(names) + (f" and {len(front) - NAMED} others" if len(front) > NAMED else "")
     return Summary(

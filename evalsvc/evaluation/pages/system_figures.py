@@ -20,6 +20,7 @@ from evalsvc.evaluation.comparison import tested_systems
 from evalsvc.evaluation.comparison.tested_systems import FIRST
 from evalsvc.evaluation.disclosure.outcomes import Outcomes, outcomes_of
 from evalsvc.evaluation.disclosure.policy import Disclosed
+from evalsvc.evaluation.disclosure.rules import TINY
 from evalsvc.evaluation.measures.menu import board_measures
 from evalsvc.evaluation.pages import class_view, score_view, word_view
 from evalsvc.evaluation.pages.confusion import Confusion, confusion_for
@@ -179,7 +180,7 @@ def _best_classes(board: Board) -> BestClasses:
                 values.setdefault((row["family"], row["label"]), []).append(row["f1"])
         for (family, label), of_class in values.items():
             best, mean = found.setdefault(family, {}), fmean(of_class)
-            if mean > best.get(label, (-1.0, 0))[0]:
+            if mean > best.get(label, (-1.0, 0))[0] + TINY:  # of equal ones the first by the main measure
                 best[label] = mean, system
     _best[identity] = found
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from math import fsum
 from typing import Any
 
 import pytest
@@ -16,9 +17,10 @@ from django.utils import timezone
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import creation
-from evalsvc.evaluation.boards import figures, leaderboard, stored_boards
+from evalsvc.evaluation.boards import figures, leaderboard, reading, stored_boards
 from evalsvc.evaluation.boards.ranking import Board
 from evalsvc.evaluation.comparison import board_tests, compared
+from evalsvc.evaluation.disclosure.policy import ShownValue
 from evalsvc.evaluation.models import Setting, StoredBoard, Submission
 from evalsvc.evaluation.pages.overviews import Summary, overviews
 from tests.cast.benchmarks import BenchmarkCast
@@ -74,12 +76,22 @@ def test_a_stored_board_equals_the_computed_one_for_every_reader(
             ] == computed
 
 
-def test_means_that_differ_in_the_last_digits_of_a_float_share_a_rank() -> None:
-    means = (0.3, 0.1 + 0.2, 0.299)
+@pytest.mark.parametrize("higher_is_better", [True, False])
+def test_means_that_differ_in_the_last_digits_of_a_float_are_equal(higher_is_better: bool) -> None:
+    means = (0.1 + 0.2, 0.299, 0.3, None)
+    assert means[0] != means[2]
     column = {pk: figures.RunStatistics(mean, None, 1, 1, mean, mean) for pk, mean in enumerate(means)}
-    assert means[0] != means[1]
-    _, ranks = figures.MeasureFigures(column).ranked(higher_is_better=True)
-    assert ranks == {0: 1, 1: 1, 2: 3}
+    reading.make_equal(column)
+    assert [each.mean for each in column.values()] == [0.3, 0.299, 0.3, None]
+    order, ranks = figures.MeasureFigures(column).ranked(higher_is_better=higher_is_better)
+    assert ranks == ({0: 1, 2: 1, 1: 3} if higher_is_better else {1: 1, 0: 2, 2: 2})
+    assert order == ([0, 2, 1] if higher_is_better else [1, 0, 2])
+
+
+def test_a_mean_of_runs_has_no_digits_of_a_float_behind_it() -> None:
+    assert fsum((0.9, 0.9, 0.6)) / 3 != 0.8
+    shown = [ShownValue("micro_f1", value) for value in (0.9, 0.9, 0.6)]
+    assert reading.run_statistics(shown).mean == 0.8
 
 
 @pytest.mark.parametrize("change", ["run", "withdrawal"])

@@ -247,6 +247,16 @@ def test_the_list_follows_every_change_of_a_board(cast: BenchmarkCast) -> None:
     assert front() == ""
 
 
+def test_the_list_names_every_system_of_the_best_mean(cast: BenchmarkCast) -> None:
+    """Of 6 answers 0, 4 and 6 are right, and 1, 4 and 5: the means differ in the last digit of a float."""
+    benchmark = cast.relations(main="accuracy")
+    scored(cast, benchmark, "Alder", 0, 4, 6)
+    scored(cast, benchmark, "Birch", 1, 4, 5)
+    summary = overviews([benchmark])[0].summary
+    assert summary.front == "“Alder”, “Birch”, 55.6"
+    assert str(summary.rug).count("rug--top") == 1
+
+
 def test_the_list_shows_the_phase_that_began_last_unless_its_scores_are_sealed(cast: BenchmarkCast) -> None:
     benchmark, now = cast.relations(main="accuracy"), timezone.now()
     scored(cast, benchmark, "Alder", 3)

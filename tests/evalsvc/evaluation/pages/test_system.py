@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from csv import DictReader
 from statistics import fmean, stdev
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -135,6 +137,26 @@ def test_the_classes_of_the_board_are_read_once_until_its_runs_change(
         submission_states.withdraw(run, by=cast.kim)
     [table] = client.get(address(benchmark, "Tree")).context["class_tables"]
     assert {row.title: row.by for row in table.rows}["born_in"] != "Net"
+
+
+def test_of_systems_that_are_equally_good_at_a_class_the_first_of_the_board_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Their means differ in the last digit of a float."""
+    f1 = {1: (0, 4 / 6, 1), 2: (1 / 6, 4 / 6, 5 / 6)}
+    assert fmean(f1[1]) < fmean(f1[2])
+    runs = {pk: [SimpleNamespace(evaluation=(pk, value)) for value in values] for pk, values in f1.items()}
+    rows = {
+        run.evaluation: [{"family": "f", "label": "born_in", "f1": run.evaluation[1]}]
+        for of_system in runs.values()
+        for run in of_system
+    }
+    monkeypatch.setattr(system_figures, "_best", {})
+    monkeypatch.setattr(system_figures, "compared_runs", lambda *_: runs)
+    monkeypatch.setattr(system_figures.shown_scores, "class_rows", lambda *_: rows)
+    monkeypatch.setattr(system_figures.tested_systems, "identity_of", lambda _: "equal")
+    board: Any = SimpleNamespace(ordering=SimpleNamespace(order=[1, 2]), policy=None)
+    assert system_figures._best_classes(board)["f"]["born_in"] == (pytest.approx(5 / 9), 1)
 
 
 def test_the_curve_on_labels_of_a_source_is_dotted_beside_that_on_labels_by_people(

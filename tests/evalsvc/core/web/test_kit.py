@@ -148,13 +148,32 @@ def test_markdown_with_too_many_marks_stays_as_written(mark: str) -> None:
         "- *a*\n" * 16_000,
         "#\n" * 50_000,
         "\\\n" * 50_000,
-        ">" * 18 + "a\n" + "b\n" * 480,
     ],
 )
 def test_markdown_with_too_many_lines_quotes_or_lists_stays_as_written(text: str) -> None:
-    """Else its parser takes seconds, as it looks at a line once for each quote and list around it."""
+    """Else its parser takes seconds, as it looks at a line again for each quote around it."""
     assert to_html(text) == f'<pre tabindex="0">{escape(text)}</pre>'
     assert section_html(f"# One\n{text}", "one") == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- ja\n" * 335,
+        "1. Ada\n" * 2_000,
+        ("## Codes\n\n" + "- ab\n" * 400 + "\n") * 5,
+        "- a\n  - b\n    - c\n      - d\n" * 250,
+        "|a|b|c|\n|-|-|-|\n" + "|1|2|3|\n" * 500,
+        "- Example:\n  > Ada was born\n  in Turin.\n\n" * 500,
+        "A line\nof a poem\n\n" * 1_000,
+    ],
+)
+def test_markdown_of_many_short_lines_is_rendered_with_a_wide_margin(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(markdown, "MAX_LOOKS", markdown.MAX_LOOKS // 5)
+    assert "<em>one</em>" in to_html(f"*one*\n\n{text}")
+    assert "<em>one</em>" in section_html(f"# Rules\n*one*\n# More\n{text}", "rules")
 
 
 def test_the_texts_of_a_feed_are_rendered_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,9 +60,11 @@ TIMEOUT_SECONDS = 60
 WAIT_SECONDS = 20
 CHUNK_BYTES = 1 << 16
 REPLY_BYTES, INPUTS_BYTES = 100_000_000, 1_000_000_000  # at most in memory
-UNEXPECTED = (LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)  # of a reply read on
-# Control characters, and those that turn the direction of text: they could clear or rewrite the terminal.
-HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# Of a reply read on; ValueError: a text where a number belongs.
+UNEXPECTED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
+# Control characters, line ends of Unicode, and characters that turn the direction of text: they could
+# clear or rewrite the terminal. Halves of surrogate pairs: they cannot be printed.
+HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 BAR_WIDTH = 30
 LINES_NAMED = 5
 NA_PLACES = ("first", "last", "none")
@@ -202,6 +204,10 @@ class ServiceError(Exception):
         return cls(error.code, problem, float(after) if after.isdecimal() else None)
 
 
+class WrongArgument(ValueError):
+    """An argument or a setting with which no request can be made."""
+
+
 class ServiceUnreachable(Exception):
     """No response after all retries."""
 
@@ -267,7 +273,7 @@ class Client:
         """Defaults come from EVALSVC_URL and EVALSVC_TOKEN."""
         self.url = (url or os.environ.get("EVALSVC_URL", "http://127.0.0.1:8000")).rstrip("/")
         if not self.url.startswith(("http://", "https://")):
-            raise ValueError(f"Invalid service URL {self.url}. Use http://… or https://….")
+            raise WrongArgument(f"Invalid service URL {self.url}. Use http://… or https://….")
         self.token = token or os.environ.get("EVALSVC_TOKEN", "")
         self._opener = urllib.request.build_opener(_NoRedirects)
 
@@ -556,6 +562,8 @@ class Client:
         except urllib.error.HTTPError as error:
             with error:
                 raise ServiceError.of(error) from None
+        except ValueError as error:  # of an address or a header; those of a reply become UnexpectedReply
+            raise WrongArgument(str(error)) from error
 
 
 def _quote(name: str) -> str:
@@ -599,17 +607,24 @@ def _body(
 
 # ---- command line --------------------------------------------------------------------------------
 def printable(text: object) -> str:
-    """Leave out what could clear or rewrite the terminal: texts are of others."""
-    return HIDDEN.sub("", str(text))
+    """Return one line without what could clear or rewrite the terminal: texts are of others."""
+    return HIDDEN.sub("", " ".join(str(text).splitlines()))
 
 
-def write(text: str = "") -> None:
+def write(text: str) -> None:
+    """Print a text in one line."""
     sys.stdout.write(f"{printable(text)}\n")
+
+
+def write_lines(text: str) -> None:
+    """Print a text whose line ends are kept."""
+    for line in text.split("\n"):
+        write(line)
 
 
 def write_json(value: object) -> None:
     text = json.dumps(value, ensure_ascii=False, indent=2)
-    write(HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+    write_lines(HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def draw_bar(title: str, done: int, total: int) -> None:
@@ -689,7 +704,7 @@ def do_change(client: Client, arguments: argparse.Namespace) -> int:
 def do_inputs(client: Client, arguments: argparse.Namespace) -> int:
     lines = client.inputs(arguments.board, phase=arguments.phase)
     if sys.stdout.isatty():
-        write(lines.decode(errors="replace").rstrip("\n"))
+        write_lines(lines.decode(errors="replace").rstrip("\n"))
     else:
         sys.stdout.buffer.write(lines)
     return OK
@@ -715,7 +730,7 @@ def do_enter(client: Client, arguments: argparse.Namespace) -> int:
     if terms and arguments.accept != terms["number"]:
         if arguments.accept:
             write(f"Nothing was accepted: version {arguments.accept} of the terms is not in force.")
-        write(f"Terms, version {terms['number']}:\n\n{terms['text']}\n")
+        write_lines(f"Terms, version {terms['number']}:\n\n{terms['text']}\n")
         write(f"To accept them: enter {arguments.board} --accept {terms['number']}")
         return INVALID
     write_entry(client.enter(arguments.board, terms=arguments.accept, team=arguments.team), taking_part)
@@ -904,7 +919,7 @@ def do_propose(client: Client, arguments: argparse.Namespace) -> int:
     try:
         composition = json.loads(arguments.composition)
     except ValueError as error:
-        raise ValueError(f"The composition is not JSON: {error}.") from None
+        raise WrongArgument(f"The composition is not JSON: {error}.") from None
     title = arguments.title or arguments.name
     write_measure(client.propose(arguments.board, arguments.name, title=title, composition=composition))
     return OK
@@ -1089,7 +1104,7 @@ def main(words: Sequence[str] | None = None) -> int:
     except FileNotFoundError as error:
         sys.stderr.write(f"There is no file {error.filename}.\n")
         return 2
-    except (ServiceUnreachable, UnexpectedReply, OSError, ValueError) as error:
+    except (ServiceUnreachable, UnexpectedReply, OSError, UnicodeError, WrongArgument) as error:
         clear_bar()
         sys.stderr.write(f"{printable(error)}\n")
         return UNREACHABLE if isinstance(error, ServiceUnreachable | UnexpectedReply) else 2

@@ -284,22 +284,39 @@ def test_a_token_does_not_follow_a_redirect(run_file: Path, pauses: list[float])
         assert other.seen == []
 
 
-ODD = "\x1b]0;a\x07\x1b[2J\x9b31m\u202eb\u2066"
+ODD = "\x1b]0;a\x07\x1b[2J\x9b31m\u202eb\u2066\u061c\u200e\u200f"
 
 
 def test_texts_of_the_service_are_printed_without_control_characters(capsys: Any) -> None:
-    problem = {"code": ODD, "detail": ODD, "errors": [{"code": ODD, "message": ODD}]}
+    odd = f"{ODD}\ud800"  # half of a pair, which JSON can hold and no terminal prints
+    problem = {"code": odd, "detail": odd, "errors": [{"code": odd, "message": odd}]}
     for status in (400, 422):
         with failing_service((status, {}), content=json.dumps(problem).encode()) as service:
             assert program.main(["--url", service.url, "status", "1"]) in (1, 3)
         printed = "".join(capsys.readouterr())
         assert not program.HIDDEN.search(printed)
         assert "]0;a[2J31mb: ]0;a[2J31mb" in printed
-    with failing_service((200, {}), content=json.dumps({ODD: ODD}).encode()) as service:
+    with failing_service((200, {}), content=json.dumps({odd: odd}).encode()) as service:
         assert program.main(["--url", service.url, "limits", "rel"]) == 0
     shown = capsys.readouterr().out
     assert not program.HIDDEN.search(shown)
-    assert json.loads(shown) == {ODD: ODD}
+    assert json.loads(shown) == {odd: odd}
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n", "\x0b", "\x0c", "\x85", "\u2028", "\u2029"])
+def test_a_text_of_the_service_ends_no_line(end: str, capsys: Any) -> None:
+    text = f"one{end}two"
+    problem = {"code": text, "detail": text, "errors": [{"code": text, "message": text, "example": text}]}
+    with failing_service((422, {}), content=json.dumps(problem).encode()) as service:
+        assert program.main(["--url", service.url, "status", "1"]) == 1
+    printed = capsys.readouterr()
+    assert printed.err == "one two: one two\n"
+    assert printed.out == "one two: one two\n    example: one two\n"
+    with failing_service((200, {}), content=json.dumps({"a": text}).encode()) as service:
+        assert program.main(["--url", service.url, "limits", "rel"]) == 0
+    shown = capsys.readouterr().out
+    assert len(shown.splitlines()) == 3
+    assert json.loads(shown) == {"a": text}
 
 
 def test_inputs_are_printed_on_a_terminal_without_control_characters(
@@ -323,10 +340,39 @@ def test_an_unexpected_reply_exits_with_4_and_one_line(content: bytes, capsys: A
     assert re.fullmatch("The reply of the service is .+\n", printed.err)
 
 
-def test_an_unexpected_list_of_errors_exits_with_4(capsys: Any) -> None:
-    with failing_service((422, {}), content=b'{"errors": [1]}') as service:
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"errors": [1]}',
+        b'{"errors": [], "error_count": "9"}',
+        b'{"errors": [{"code": "a", "message": "a", "line": "9"}]}',
+    ],
+)
+def test_an_unexpected_list_of_errors_exits_with_4(content: bytes, capsys: Any) -> None:
+    with failing_service((422, {}), content=content) as service:
         assert program.main(["--url", service.url, "status", "1"]) == 4
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_text_in_place_of_a_number_exits_with_4(run_file: Path, capsys: Any) -> None:
+    result = {
+        "errors": [],
+        "error_count": 0,
+        "fits": True,
+        "counts": {"labels": "9"},
+        "format": "a",
+        "form": "b",
+    }
+    with failing_service((200, {}), content=json.dumps(result).encode()) as service:
+        assert program.main(["--url", service.url, "validate", "rel", str(run_file)]) == 4
+    assert capsys.readouterr().err == "The reply of the service is unexpected (ValueError).\n"
+
+
+def test_a_token_that_no_header_can_hold_exits_with_2(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setenv("EVALSVC_TOKEN", "evs_a\n")
+    with failing_service((200, {})) as service:
+        assert program.main(["--url", service.url, "status", "1"]) == 2
+    assert "Invalid header value" in capsys.readouterr().err
 
 
 def test_a_reply_without_an_end_is_read_up_to_a_bound() -> None:

@@ -18,7 +18,7 @@ from tests.permissions.requester import rolled_back
 from tests.places.extent import FULL
 
 pytestmark = pytest.mark.django_db
-STEPS = 4 if FULL else 3
+STEPS = 4 if FULL else 2
 # answers of two people, and the decision
 DISPUTES = [("A", "X", "W"), ("A", "Y", "W"), ("A", "Y", "S"), ("B", "X", "S"), ("", "Y", "")]
 CHANGES = {
@@ -89,3 +89,12 @@ def test_no_order_of_steps_brings_back_some_decided_sentences_and_not_others(
 ) -> None:
     """But for the split of a label that people gave, who are asked again which of the new ones they mean."""
     assert list(orders(decided(), LABELS | K | beside, STEPS)) == []
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_k_that_is_lowered_and_raised_again_forgets_no_decision(name: str) -> None:
+    project = decided()
+    for step in (LABELS[name], K["k - 1"], K["k + 1"], K["k + 1"]):
+        step(project)
+        project.refresh_from_db()
+    assert set(project.items.values_list("free", flat=True)) == {0}

@@ -118,8 +118,8 @@ def record_mail(request: HttpRequest, to: str, *, username: str = "", kind: str 
         )
 
 
-def records_notice(user: User, change: str) -> bool:
-    """Record a mail to the owner of an account, unless it is beyond the limit of the account or the address.
+def record_notice(user: User, change: str) -> bool:
+    """Record a mail to the owner of an account; return False beyond the limit of the account or the address.
 
     Anybody can give accounts the address of somebody else. It has no limit of the network: whoever changes
     own accounts from there silences no mail to others.

@@ -23,6 +23,7 @@ from evalsvc.core.accounts.models import User
 
 log = logging.getLogger(__name__)
 CONSOLE_BACKEND = "django.core.mail.backends.console.EmailBackend"
+PACED_AT_ONCE = 8
 PLAIN_NAME = re.compile(r"[\w-]{1,40}")
 
 
@@ -53,7 +54,7 @@ def tell_owner(
     request: HttpRequest, user: User, change: Literal["identity", "address", "password", "token"]
 ) -> None:
     """Mail the owner what opens an account from now on, to the address that it has had so far."""
-    if not (user.email and sends_mail() and login_throttle.records_notice(user, change)):
+    if not (user.email and sends_mail() and login_throttle.record_notice(user, change)):
         return  # the first mails are enough
     scheme, host = origin_of_links(request)
     context = {
@@ -70,19 +71,25 @@ def tell_owner(
 
 
 def send_later(send: Callable[[], object], *, seconds: float = 0) -> None:
-    """Send beside the request; the next mail waits for so many seconds at least.
+    """Send beside the request; with `seconds` in a queue where each mail takes as long at least, sent or not.
 
-    Neither the time of the response nor that of the next mail must tell who has an account.
+    Neither the time of the response nor that of a later mail must tell who has an account.
     """
     if settings.MAIL_IN_REQUEST:
         send()
     else:
-        _sender().submit(_send, send, seconds).add_done_callback(_log_failure)
+        (_paced_sender if seconds else _sender)().submit(_send, send, seconds).add_done_callback(_log_failure)
 
 
 @cache
 def _sender() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max_workers=1, thread_name_prefix="mail")
+
+
+@cache
+def _paced_sender() -> ThreadPoolExecutor:
+    """Return threads that mostly wait: requests of strangers delay no other mail, and hardly each other."""
+    return ThreadPoolExecutor(max_workers=PACED_AT_ONCE, thread_name_prefix="paced mail")
 
 
 def _send(send: Callable[[], object], seconds: float) -> None:

@@ -157,8 +157,8 @@ def test_which_of_two_runs_is_tested_as_the_median_tells_nothing_that_the_figure
                 sides = [{KEY: each if exact else rules.rounded(each, step)} for each in (first, guess)]
                 tested.append(median_runs([KEY], sides, [{KEY: other}])[KEY][0])
             decided[exact] += tested[0] != tested[1]
-    told = tried if other == 0.0 else 0  # ahead of it, the first run is always one of the best
-    assert (decided[False], decided[True], len(pairs)) == (0, told, tried)
+    distinguished = tried if other == 0.0 else 0  # ahead of it, the first run is always one of the best
+    assert (decided[False], decided[True], len(pairs)) == (0, distinguished, tried)
 
 
 @pytest.mark.parametrize(("items", "tried"), [(286, 58), (5_000, 2_667)])

@@ -22,32 +22,32 @@ MAX_LENGTH = 100_000  # of a text, in characters
 # 100,000 characters take minutes.
 MAX_COST, MARKS = 5_000_000, "[*_`<"
 MAX_CELLS = 10_000  # of all tables; 50,000 cells take seconds
-# The parser looks at a line up to four times, and once more for each quote that it continues without a
-# mark: 50,000 lines after 18 quotes take seconds. Looks up to the bound take at most half a second. Lists of
-# 2,000 items, or 1,000 of four levels, have 10,000.
-MAX_LOOKS = 60_000
+# The parser checks a line up to four times, and once more for each quote that it continues without a
+# mark: 50,000 lines after 18 quotes take seconds. Checks up to the bound take at most half a second. Lists of
+# 2,000 items, or 1,000 of four levels, take 10,000.
+MAX_LINE_CHECKS = 60_000
 SHORT = 10_000  # characters of a text of which many are kept rendered: a feed has 50
 SCROLL = '<div class="scroll" tabindex="0" role="group" aria-label="Table; scrolls sideways when narrow">'
 
 
-class _TooManyLooks(Exception):
-    """A text at whose lines the parser looks too often."""
+class _TooManyLineChecks(Exception):
+    """A text whose lines the parser checks too often."""
 
 
 def _block_parser() -> MarkdownIt:
-    """Return a parser of one text that gives up after too many looks."""
-    parser, looks = MarkdownIt("commonmark", {"html": False}), 0
+    """Return a parser of one text that gives up after too many checks of lines."""
+    parser, checks = MarkdownIt("commonmark", {"html": False}), 0
 
-    def look(_state: StateBlock, _start: int, _end: int, silent: bool) -> bool:
-        nonlocal looks
-        looks += 1 if silent else 2  # a look that makes a block takes longer
-        if looks > MAX_LOOKS:
-            raise _TooManyLooks
+    def count_check(_state: StateBlock, _start: int, _end: int, silent: bool) -> bool:
+        nonlocal checks
+        checks += 1 if silent else 2  # one that makes a block takes longer
+        if checks > MAX_LINE_CHECKS:
+            raise _TooManyLineChecks
         return False
 
     # first of the rules: whatever a line turns out to be
     parser.block.ruler.before(
-        "table", "look", look, {"alt": ["paragraph", "reference", "blockquote", "list"]}
+        "table", "count_check", count_check, {"alt": ["paragraph", "reference", "blockquote", "list"]}
     )
     return parser
 
@@ -77,7 +77,7 @@ def _html(text: str) -> SafeString:
     parser.core.ruler.at("inline", _parse_inline)
     try:
         tokens = parser.parse(text[:MAX_LENGTH])
-    except _TooManyLooks:
+    except _TooManyLineChecks:
         return mark_safe(scrolling_tables(f"<pre>{escape(text[:MAX_LENGTH])}</pre>"))  # noqa: S308
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
@@ -115,7 +115,7 @@ def _headings(text: str) -> list[tuple[int, str, int, int]]:
     """Level, name and lines of each heading, cached per text."""
     try:
         tokens = _block_parser().disable("inline").parse("\n".join(_lines(text[:MAX_LENGTH])))
-    except _TooManyLooks:
+    except _TooManyLineChecks:
         return []
     return [
         (int(heading.tag[1]), inline.content.strip("`* ").casefold(), heading.map[0], heading.map[1])

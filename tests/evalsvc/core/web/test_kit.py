@@ -171,7 +171,7 @@ def test_markdown_with_too_many_lines_quotes_or_lists_stays_as_written(text: str
 def test_markdown_of_many_short_lines_is_rendered_with_a_wide_margin(
     text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(markdown, "MAX_LOOKS", markdown.MAX_LOOKS // 5)
+    monkeypatch.setattr(markdown, "MAX_LINE_CHECKS", markdown.MAX_LINE_CHECKS // 5)
     assert "<em>one</em>" in to_html(f"*one*\n\n{text}")
     assert "<em>one</em>" in section_html(f"# Rules\n*one*\n# More\n{text}", "rules")
 

@@ -244,8 +244,16 @@ class _Comparison:
         a, b = self.pairs[number]
         name, rows = self._pair(a, b, replicates)
         exact = rows if name in ("", WELCH) else self._without_turned(a, b, rows)
-        part = {row.measure: _stored(a, b, name, row) for row in exact}
+        runs = self._resampled(a, b, exact)
+        part = {row.measure: _stored(a, b, name, row, runs.get(row.measure)) for row in exact}
         return part | self._as_shown(a, b, name, rows) if self.hidden else part
+
+    def _resampled(self, a: int, b: int, rows: Sequence[ComparedMeasure]) -> dict[str, tuple[int, int]]:
+        """Return the submissions of both sides that are tested over items, by measure."""
+        names = [row.measure for row in rows if row.differing is not None]
+        left, right = self.row.runs[a], self.row.runs[b]
+        medians = self._sides(a, b).medians(names)
+        return {name: (left[one][0], right[two][0]) for name, (one, two) in medians.items()}
 
     def _without_turned(self, a: int, b: int, rows: Sequence[ComparedMeasure]) -> Sequence[ComparedMeasure]:
         names = [row.measure for row in rows]
@@ -400,7 +408,9 @@ class _Comparison:
         return self.cases[evaluation]
 
 
-def _stored(a: int, b: int, name: str, row: ComparedMeasure) -> list[object]:
+def _stored(
+    a: int, b: int, name: str, row: ComparedMeasure, runs: tuple[int, int] | None = None
+) -> list[object]:
     test = StoredTest(
         a,
         b,
@@ -414,6 +424,7 @@ def _stored(a: int, b: int, name: str, row: ComparedMeasure) -> list[object]:
         detectable=score.number(row.detectable),
         reason=row.reason,
         differing=row.differing,
+        runs=runs,
     )
     built: list[object] = msgspec.to_builtins(test)
     return built

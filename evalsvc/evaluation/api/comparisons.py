@@ -53,6 +53,10 @@ class SystemTestSerializer(serializers.Serializer[Any]):
         allow_null=True, help_text="Smaller differences would mostly go unseen: α .05, power 80 %."
     )
     test = serializers.CharField(allow_blank=True)
+    run_a = serializers.CharField(
+        allow_blank=True, help_text="Run that a test over items is of; empty while the gold is hidden."
+    )
+    run_b = serializers.CharField(allow_blank=True)
     reason = serializers.CharField(allow_blank=True, help_text="Reason why there is no test.")
     ahead = serializers.CharField(allow_blank=True, help_text="The system ahead by the test, if one is.")
 
@@ -120,6 +124,7 @@ class ComparisonSerializer(serializers.Serializer[Comparison]):
             for test in tested.tests:
                 row = vars(test) | {"a": names[test.a], "b": names[test.b]}
                 ahead = "" if test.winner is None else names[test.winner]
+                row |= zip(("run_a", "run_b"), comparison.runs_of(test), strict=True)
                 rows.append(row | {"measure": tested.key, "title": tested.title, "ahead": ahead})
         return [dict(SystemTestSerializer(row).data) for row in rows]
 

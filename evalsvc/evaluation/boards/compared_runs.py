@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple, TypeVar
 
 from evalsvc.evaluation.benchmarks import versions
 from evalsvc.evaluation.boards.choices import read_choices
@@ -11,15 +11,12 @@ from evalsvc.evaluation.boards.ranking import Board
 from evalsvc.evaluation.boards.reading import Reading
 from evalsvc.evaluation.disclosure.distinct_runs import Digests
 from evalsvc.evaluation.disclosure.history import histories
-from evalsvc.evaluation.disclosure.policy import (
-    Disclosed,
-)
-from evalsvc.evaluation.models import (
-    Evaluation,
-    Submission,
-)
+from evalsvc.evaluation.disclosure.policy import Disclosed
+from evalsvc.evaluation.models import Evaluation, Submission
 from evalsvc.evaluation.roles import Person
 from evalsvc.evaluation.shown_scores import disclosed
+
+Run = TypeVar("Run")
 
 
 class ComparedRun(NamedTuple):
@@ -72,8 +69,11 @@ def open_runs(board: Board, system: int, person: Person | None) -> list[tuple[Su
 def median_run(
     board: Board, runs: Sequence[tuple[Submission, Disclosed]]
 ) -> tuple[Submission, Disclosed] | None:
-    """Return the median run by the ordering measure, the lower middle one of an even number."""
-    key = board.order_by
-    values = [(each[1].values.get(key), each[0].pk, each) for each in runs]
-    defined = sorted((value, pk, each) for value, pk, each in values if value is not None)
+    """Return the median run by the ordering measure."""
+    return median((each[1].values.get(board.order_by), each[0].pk, each) for each in runs)
+
+
+def median(runs: Iterable[tuple[float | None, int, Run]]) -> Run | None:
+    """Return the median of runs with figure and key, the lower middle one of an even number."""
+    defined = sorted((value, pk, run) for value, pk, run in runs if value is not None)
     return defined[(len(defined) - 1) // 2][2] if defined else None

@@ -113,6 +113,18 @@ class Comparison:
         runs = compared_runs(self.board, [row.system.pk for row in self.rows])
         return {system: sorted(of_system) for system, of_system in sorted(runs.items())}
 
+    def runs_of(self, test: ShownTest) -> tuple[str, str]:
+        """Return the names of the runs that a test over items is of, as far as they are shown."""
+        if test.runs is None:
+            return "", ""
+        one, other = test.runs
+        return self._run_names.get(one, ""), self._run_names.get(other, "")
+
+    @cached_property
+    def _run_names(self) -> dict[int, str]:
+        systems = [row.system.pk for row in self.rows]
+        return dict(Submission.objects.filter(system__in=systems).values_list("pk", "run"))
+
     @cached_property
     def tested_runs(self) -> dict[int, list[ComparedRun]]:
         """Those runs; none of a system that has withdrawn others by their figures."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from evalsvc.core.web.formatting import MeasureFormat, measured, signed
+from evalsvc.core.web.formatting import MeasureFormat, measured, run_named, signed
 
 
 class ComparedFormat(MeasureFormat, Protocol):
@@ -30,7 +30,7 @@ class Outcome(NamedTuple):
     """Test of A − B; `winner` is the side that is ahead by it, 0 or 1.
 
     A test `over_items` is of one run of each side. `p` is that before Holm, by which the pair alone would
-    differ if `alone`.
+    differ if `alone`. `runs` are the names of those tested over items, as far as they are known.
     """
 
     test: str
@@ -44,6 +44,7 @@ class Outcome(NamedTuple):
     over_items: bool = False
     p: str = ""
     alone: bool = False
+    runs: tuple[str, str] = ("", "")
 
     @property
     def leaves_out_zero(self) -> bool:
@@ -86,7 +87,13 @@ def sentence(title: str, measure: ComparedFormat, a: Side, b: Side, outcome: Out
 
 def of_median(outcome: Outcome, a: Side, b: Side) -> list[str]:
     """Name the system that a test over items takes by its median run; the other has one run."""
-    return [f"{side.name} by its median run" for side in (a, b) if outcome.over_items and side.n > 1]
+    if not outcome.over_items:
+        return []
+    return [
+        f"{side.name} by its median{f', {run_named(run)}' if run else ' run'}"
+        for side, run in zip((a, b), outcome.runs, strict=True)
+        if side.n > 1
+    ]
 
 
 def unclaimed(title: str, measure: ComparedFormat, a: Side, b: Side, reason: str) -> str:

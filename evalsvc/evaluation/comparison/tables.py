@@ -86,11 +86,19 @@ TEST_HEADS = (
     Head("difference", "A − B"), Head("low", "95 % from"), Head("high", "to"), Head("p", "p"),
     Head("p_holm", "p (Holm)"), Head("d", "d"), Head("effect", "Effect", numeric=False),
     Head("detectable", "Detectable"), Head("test", "Test", numeric=False),
+    Head("run_a", "Run of A", numeric=False), Head("run_b", "Run of B", numeric=False),
     Head("reason", "Reason", numeric=False),
 )  # fmt: skip
 
 
-PROGRAM_HEADS = ("effect", "detectable", "test", "reason")  # for which a page of a paper has no room
+PROGRAM_HEADS = (
+    "effect",
+    "detectable",
+    "test",
+    "run_a",
+    "run_b",
+    "reason",
+)  # for which a page of a paper has no room
 
 
 @dataclass(frozen=True)
@@ -163,5 +171,6 @@ def _test_row(comparison: Comparison, tested: Tested, test: ShownTest) -> list[C
         Cell(test.word, test.word or DASH),
         Cell(test.detectable, DASH if test.detectable is None else measured(test.detectable, measure)),
         Cell(test.test, test.test or DASH),
+        *(Cell(run, run) for run in comparison.runs_of(test)),
         Cell(test.reason, test.reason),
     ]

@@ -82,6 +82,7 @@ def outcome(comparison: Comparison, column: Column, a: int, b: int) -> Outcome:
         test.test, test.difference, test.low, test.high, test.p_holm_text, test.detectable, winner,
         test.reason or (NO_SHARED_MEASURE if test.low is None else ""), test.is_over_items,
         test.p_text, (rules.greatest_of(test.p_text) if test.p is None else test.p) < SIGNIFICANT,
+        comparison.runs_of(test),
     )  # fmt: skip
 
 

@@ -39,7 +39,8 @@ class StoredTest(msgspec.Struct, frozen=True, array_like=True):
     """Test of a measure between the systems at two places.
 
     Without p there is a reason. Differences under `detectable` would mostly go unseen. A test over items
-    has the number of those that are `differing`, right for one system alone; it is of median runs.
+    has the number of those that are `differing`, right for one system alone; it is of the median runs. These
+    `runs` are submissions, stored with exact figures alone.
     """
 
     a: int
@@ -55,6 +56,7 @@ class StoredTest(msgspec.Struct, frozen=True, array_like=True):
     detectable: float | None = None
     reason: str | None = None
     differing: int | None = None
+    runs: tuple[int, int] | None = None
 
     def between(self, a: int, b: int) -> StoredTest:
         """Return the same test at other places, of B − A where these are turned."""
@@ -63,14 +65,16 @@ class StoredTest(msgspec.Struct, frozen=True, array_like=True):
         difference, low, high, d = (
             None if x is None else -x for x in (self.difference, self.high, self.low, self.d)
         )
-        return msgspec.structs.replace(self, a=b, b=a, difference=difference, low=low, high=high, d=d)
+        turned = msgspec.structs.replace(self, a=b, b=a, difference=difference, low=low, high=high, d=d)
+        return msgspec.structs.replace(turned, runs=_turned(self.runs))
 
 
 @dataclass(frozen=True)
 class ShownTest:
     """Test as it leaves; p as a number only while nothing is held back.
 
-    `winner` is the place of the system that is ahead by the test.
+    `winner` is the place of the system that is ahead by the test. A test over items is of two `runs`, whose
+    submissions are named while nothing is held back.
     """
 
     a: int
@@ -88,6 +92,7 @@ class ShownTest:
     detectable: float | None
     reason: str
     winner: int | None
+    runs: tuple[int, int] | None = None
 
     @property
     def is_over_items(self) -> bool:
@@ -104,7 +109,12 @@ class ShownTest:
         difference, low, high, d = (
             None if x is None else -x for x in (self.difference, self.high, self.low, self.d)
         )
-        return replace(self, a=self.b, b=self.a, difference=difference, low=low, high=high, d=d)
+        turned = replace(self, a=self.b, b=self.a, difference=difference, low=low, high=high, d=d)
+        return replace(turned, runs=_turned(self.runs))
+
+
+def _turned(runs: tuple[int, int] | None) -> tuple[int, int] | None:
+    return runs and (runs[1], runs[0])
 
 
 def adjusted_if_let_out(
@@ -170,7 +180,7 @@ def shown_test(
         return ShownTest(
             stored.a, stored.b, stored.test, stored.difference, stored.low, stored.high,
             stored.p, stored.p_holm, p_text(stored.p), p_text(stored.p_holm),
-            stored.d, stored.word or "", stored.detectable, "", winner,
+            stored.d, stored.word or "", stored.detectable, "", winner, stored.runs,
         )  # fmt: skip
     if stored.differing is not None:
         difference = stored.difference

@@ -16,6 +16,7 @@ from evalsvc.core.web.tables import Cell, Head, PaperTable
 from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.benchmarks.inputs import count_items
 from evalsvc.evaluation.benchmarks.training_counts import shown_counts
+from evalsvc.evaluation.boards.compared_runs import median
 from evalsvc.evaluation.boards.ranking import Board
 from evalsvc.evaluation.comparison.compared import Comparison
 from evalsvc.evaluation.comparison.run_figures import (
@@ -84,21 +85,15 @@ def _curves(
     """Return name, curve and best point of each system's median run."""
     drawn = {}
     for name, row, of_system in zip(comparison.names, comparison.rows, runs, strict=True):
-        if median := _median(comparison, of_system):
-            curve, values = median.curve, median.values
+        by_main = ((run.values.get(comparison.board.order_by), run.pk, run) for run in of_system)
+        if run := median(by_main):
+            curve, values = run.curve, run.values
             points = list(zip(curve.get("recall", ()), curve.get("precision", ()), strict=True))
             recall, precision = values.get("recall_at_tau"), values.get("precision_at_tau")
             best = None if recall is None or precision is None else (recall, precision)
             if points:
                 drawn[row.system.pk] = (name, points, best)
     return drawn
-
-
-def _median(comparison: Comparison, runs: Sequence[RunFigures]) -> RunFigures | None:
-    """Return the median run by the main measure, the lower middle one of an even number."""
-    key = comparison.board.order_by
-    values = [(value, run.pk, run) for run in runs if (value := run.values.get(key)) is not None]
-    return sorted(values, key=lambda each: each[:2])[(len(values) - 1) // 2][2] if values else None
 
 
 def curves_table(drawn: Sequence[Series]) -> PaperTable:

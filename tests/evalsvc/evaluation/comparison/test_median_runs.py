@@ -86,6 +86,31 @@ def test_on_hidden_gold_the_difference_is_that_of_run_figures_that_are_shown(
     )
 
 
+def test_a_test_over_items_names_its_runs_once_the_gold_is_open(
+    client: Client, cast: BenchmarkCast, unstable: Benchmark
+) -> None:
+    found = pair(cast, unstable, "Net", "Last")
+    [test] = found.tests["accuracy"]
+    assert (found.names, found.runs_of(test)) == (["Net", "Last"], ("1", "0"))
+    assert found.runs_of(test.turned()) == ("0", "1")
+    assert words.paragraph(found)[0].endswith(", “Net” by its median, run 1).")
+    cells = {
+        head.key: row[at].value
+        for table in [tables.tests_table(found, every=True)]
+        for at, head in enumerate(table.heads)
+        for row in table.rows
+        if row[0].value == "accuracy"
+    }
+    assert (cells["run_a"], cells["run_b"]) == ("1", "0")
+    client.force_login(cast.olga)
+    query = {"systems": ["kelpie/Net", "lugworm/Last"]}
+    [sent, *_] = client.get("/api/v1/benchmarks/hid/compare", query).json()["tests"]
+    assert (sent["run_a"], sent["run_b"]) == ("1", "0")
+    Setting.objects.update(disclosure="hidden")
+    hidden = pair(cast, unstable, "Net", "Last")
+    assert [hidden.runs_of(each) for each in hidden.tests["accuracy"]] == [("", "")]
+
+
 def test_a_board_names_median_runs_and_ranks_by_none_that_the_mean_contradicts(
     client: Client, cast: BenchmarkCast, unstable: Benchmark
 ) -> None:
@@ -103,7 +128,7 @@ def test_a_board_names_median_runs_and_ranks_by_none_that_the_mean_contradicts(
     board = leaderboard.board(setting)
     net = next(row.system.pk for row in board.rows if row.system.name == "Net")
     page = client.get(reverse("system", args=["hid", net])).content.decode()
-    assert "paired randomisation over sentences, “Net” by its median run)." in page
+    assert "paired randomisation over sentences, “Net” by its median, run 1)." in page
     assert "“Net” is ahead of “Rules”" not in page
 
 

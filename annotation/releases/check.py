@@ -11,75 +11,37 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
 from annotation.freezing.answer_counts import StatedOfLines
 from annotation.releases.checksums import Opened, compare_sums
+from annotation.releases.file_shapes import (
+    MOST_SOURCES,
+    MOST_STEPS,
+    Manifest,
+    Ontology,
+    Shape,
+    decoded_line,
+    require_readable,
+    require_replayable,
+)
 from annotation.releases.layout import (
     BLIND,
     FORMAT,
     GOLD,
-    GUIDELINE,
     MANIFEST,
     ONTOLOGY,
     PROVENANCE,
     STATISTICS,
     blind_line,
 )
-from annotation.releases.outcome import Judge, ProvenanceRow, Rules, Step
+from annotation.releases.outcome import Judge, ProvenanceRow, Rules
 from annotation.releases.recount import Recount, Stated
 
-Shape = TypeVar("Shape")
 MOST_LINES_NAMED = 5
-MOST_STEPS, MOST_SOURCES = 1_000, 10_000  # of an ontology
-MOST_ANSWERS, MOST_MARKS = 1_000, 20_000  # of a line
-LONGEST_LINE = 1 << 22  # bytes; values take up to 20 times that
 FAULTS = (msgspec.MsgspecError, ValueError, RecursionError, TypeError, KeyError, AttributeError, IndexError)
-
-
-class _Ontology(msgspec.Struct):
-    labels: msgspec.Raw
-    steps: list[Step] = []
-
-    @property
-    def is_replayable(self) -> bool:
-        sources = sum(len(step.sources) for step in self.steps)
-        return len(self.steps) <= MOST_STEPS and sources <= MOST_SOURCES
-
-
-class _Manifest(msgspec.Struct):
-    format: str
-    name: str
-    version: str
-    kind: str
-    rows: int
-    slug: str = ""
-    sha256: str = ""
-    policy: str = ""
-    spans_may_overlap: bool = False
-    provenance_sha256: str = ""
-    files_sha256: dict[str, str] = {}
-    k_of_items: list[int] | None = None
-    answers_of_items: list[int] | None = None
-    answers: Any = None
-    counts: dict[str, Any] = {}
-
-    @property
-    def digests(self) -> dict[str, str]:
-        """SHA-256 of each file that the manifest binds."""
-        lines = {GOLD: self.sha256, PROVENANCE: self.provenance_sha256}
-        return {name: digest for name, digest in (lines | self._described).items() if digest}
-
-    @property
-    def _described(self) -> dict[str, str]:
-        return {name: self.files_sha256.get(name, "") for name in (GUIDELINE, ONTOLOGY)}
-
-    @property
-    def implied(self) -> list[str]:
-        """Files that a release with this manifest has."""
-        return [*self.digests, BLIND, *([STATISTICS] if self.sha256 else [])]
 
 
 @dataclass(slots=True)
@@ -135,7 +97,7 @@ class _Check:
 
     def run(self) -> CheckResult:
         self._sums()
-        manifest = self._decoded(MANIFEST, _Manifest)
+        manifest = self._decoded(MANIFEST, Manifest)
         if manifest is not None:
             self.result.title = _plain_text(f"{manifest.name} {manifest.version}")
             self.result.manifest_sha256, self.result.slug = self.digests[MANIFEST], manifest.slug
@@ -150,7 +112,7 @@ class _Check:
         for name, text in found.differences:
             self.result.add(name, text)
 
-    def _manifest(self, manifest: _Manifest) -> None:
+    def _manifest(self, manifest: Manifest) -> None:
         self.result.rows = manifest.rows
         if manifest.format != FORMAT:
             self.result.add(MANIFEST, f"Its format is {manifest.format!r}, not {FORMAT!r}.")
@@ -168,7 +130,7 @@ class _Check:
         self.result.unbound = [name for name in self.result.checked if name not in bound]
 
     # ---- content ----------------------------------------------------------------------------------
-    def _content(self, manifest: _Manifest) -> None:
+    def _content(self, manifest: Manifest) -> None:
         lines = self.files.get(GOLD)
         self.result.has_gold = lines is not None
         for name in (GOLD, BLIND, PROVENANCE):
@@ -180,7 +142,7 @@ class _Check:
         self._lines_of_gold(lines)
         if BLIND in self.files:
             self._named(BLIND, self._blind(lines(), self.files[BLIND]()))
-        ontology = self._decoded(ONTOLOGY, _Ontology)
+        ontology = self._decoded(ONTOLOGY, Ontology)
         if ontology is not None and not ontology.is_replayable:
             limits = f"{MOST_STEPS:,} steps with {MOST_SOURCES:,} labels"
             self.result.add(ONTOLOGY, f"It has too many steps: at most {limits} are replayed.")
@@ -191,7 +153,7 @@ class _Check:
             self._named(PROVENANCE, faults)
             self._numbers_of_answers(manifest, stated)
 
-    def _numbers_of_answers(self, manifest: _Manifest, counted: StatedOfLines) -> None:
+    def _numbers_of_answers(self, manifest: Manifest, counted: StatedOfLines) -> None:
         """Compare the stated numbers with the lines, where `answers_of_items` tells that they are theirs."""
         if manifest.answers_of_items is None or self.result.redecided != manifest.rows:
             return
@@ -214,7 +176,7 @@ class _Check:
         def faults() -> Iterator[str]:
             for number, line in enumerate(lines(), 1):
                 try:
-                    item = _decoded_line(line, dict[str, Any])
+                    item = decoded_line(line, dict[str, Any])
                     id = item["id"]
                     recount.add(item)
                     repeated = id in ids
@@ -239,11 +201,11 @@ class _Check:
                 yield f"Line {number:,} and those after it are missing in {missing}."
                 return
             try:
-                _require_readable(line)
+                require_readable(line)
                 expected = blind_line(line)
                 if expected != other:
                     where = _first_difference(
-                        _decoded_line(expected, dict[str, Any]), _decoded_line(other, dict[str, Any])
+                        decoded_line(expected, dict[str, Any]), decoded_line(other, dict[str, Any])
                     )
                     yield f"Line {number:,}: {where}, in {GOLD} and in {BLIND}."
             except FAULTS:
@@ -258,8 +220,8 @@ class _Check:
                 yield f"Line {number:,} and those after it are missing in {missing}."
                 return
             try:
-                item, row = _decoded_line(line, dict[str, Any]), _decoded_line(other, ProvenanceRow)
-                _require_replayable(row)
+                item, row = decoded_line(line, dict[str, Any]), decoded_line(other, ProvenanceRow)
+                require_replayable(row)
                 fault = _fault(judge, item, row)
             except FAULTS:
                 yield f"Line {number:,} of {GOLD} or {PROVENANCE} is not as in a release."
@@ -292,24 +254,6 @@ class _Check:
         except FAULTS as error:
             self.result.add(name, f"It is not as in a release: {error}.")
             return None
-
-
-def _require_readable(line: bytes) -> None:
-    if len(line) > LONGEST_LINE:
-        raise ValueError("the line is too long")
-
-
-def _decoded_line(line: bytes, shape: type[Shape]) -> Shape:
-    _require_readable(line)
-    return msgspec.json.decode(line, type=shape)
-
-
-def _require_replayable(row: ProvenanceRow) -> None:
-    """Reject more than people do, which takes seconds to decide."""
-    answers = [*row.answers, *([row.decision] if row.decision else ())]
-    marks = sum(len(answer.spans) + len(answer.relations) for answer in answers)
-    if len(row.answers) > MOST_ANSWERS or marks > MOST_MARKS:
-        raise ValueError("the line has too many answers")
 
 
 def _plain_text(text: str) -> str:

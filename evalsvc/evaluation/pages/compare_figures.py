@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import ceil
 from statistics import fmean
 
-from evalsvc.core.web.formatting import DASH, counted, measured, number, percent, quoted
+from evalsvc.core.web.formatting import DASH, counted, listed, measured, number, percent, quoted
 from evalsvc.core.web.tables import Cell, Head, PaperTable
 from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.benchmarks.inputs import count_items
@@ -130,13 +130,15 @@ def caption_of_curves(drawn: Sequence[Series], comparison: Comparison, held_out:
 
 
 def finding_of_curves(drawn: Sequence[Series]) -> str:
-    """Name the system with the best F1 of the curves."""
+    """Name the systems with the best F1 of the curves, to the shown digits."""
     points = [(each.name, *each.best) for each in drawn if each.best and sum(each.best)]
     best = [(2 * recall * precision / (recall + precision), name) for name, recall, precision in points]
     if not best:
         return "Precision against recall"
-    f1, name = max(best, key=lambda each: each[0])
-    return f"The curve of {quoted(name)} reaches the highest F1, {percent(f1)}"
+    highest = percent(max(best)[0])
+    names = [quoted(name) for f1, name in best if percent(f1) == highest]
+    curves = "The curve of {} reaches" if len(names) == 1 else "The curves of {} reach"
+    return f"{curves.format(listed(names))} the highest F1, {highest}"
 
 
 # ---- classes -------------------------------------------------------------------------------------
@@ -191,12 +193,13 @@ def draw_classes(
 
 
 def finding_of_classes(comparison: Comparison, rows: Sequence[ClassFigures]) -> str:
-    """Count the classes on which each system has the highest F1."""
+    """Count the classes on which each system alone has the highest F1, to the shown digits."""
     first = Counter[int]()
     for row in rows:
-        known = [value for value in row.f1 if value is not None]
-        if known and known.count(max(known)) == 1:
-            first[row.f1.index(max(known))] += 1
+        highest = max((value for value in row.f1 if value is not None), default=None)
+        shown = [None if value is None else percent(value) for value in row.f1]
+        if highest is not None and shown.count(percent(highest)) == 1:
+            first[row.f1.index(highest)] += 1
     if not first:
         return "F1 per class"
     (place, n), *others = first.most_common(3)

@@ -9,13 +9,16 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from evalsvc.evaluation.comparison import compared
 from evalsvc.evaluation.disclosure.policy import Policy
 from evalsvc.evaluation.models import Benchmark, Setting
 from evalsvc.evaluation.pages.compare_figures import (
+    ClassFigures,
     ClassWeights,
     curves_table,
     draw_curves,
     draw_weights,
+    finding_of_classes,
     finding_of_curves,
 )
 from evalsvc.evaluation.pages.comparison_charts import DOTTED, Series
@@ -198,6 +201,20 @@ def test_held_out_curves_are_dotted_beside_those_on_labels_by_people(cast: Bench
 def test_titles_of_charts_quote_names_that_contain_quotation_marks() -> None:
     curve = Series("Net “tuned”", [(0.0, 1.0), (0.5, 0.5)], (0.5, 0.5))
     assert finding_of_curves([curve]) == "The curve of “Net ‘tuned’” reaches the highest F1, 50.0"
+
+
+def test_titles_of_charts_name_no_system_as_the_best_that_equals_another_to_the_shown_digits(
+    cast: BenchmarkCast, benchmark: Benchmark
+) -> None:
+    points = [(0.0, 1.0), (0.5, 0.5)]
+    best = {"Net": (0.5, 0.5), "Tree": (0.5, 0.5002), "Rules": (0.4, 0.5)}
+    drawn = [Series(name, points, of_system) for name, of_system in best.items()]
+    assert finding_of_curves(drawn) == "The curves of “Net” and “Tree” reach the highest F1, 50.0"
+    found = compared.requested(benchmark.settings.get(), ["kelpie/Net", "kelpie/Tree"], person=cast.kim)
+    rows = [ClassFigures(title, 9, False, 9, f1) for title, f1 in [("a", [0.5, 0.5002]), ("b", [0.5, 0.6])]]
+    first = found.names_in_sentences[1]
+    assert finding_of_classes(found, rows) == f"{first} has the highest F1 on 1 of 2 classes"
+    assert finding_of_classes(found, rows[:1]) == "F1 per class"
 
 
 def test_weights_have_an_axis_of_items_above_and_of_shares_below() -> None:

@@ -12,6 +12,7 @@ from workers.metrics.ratios import Floats
 
 FEW_RUNS = "a side has fewer than two runs"
 NO_VARIANCE = "the runs of both sides do not vary"
+TINY = 1e-12  # figures that differ by less are equal but for the last digits of a float
 _NAN = float("nan")
 _WORDS = (
     (2.0, "huge"),
@@ -36,6 +37,9 @@ class Spread(NamedTuple):
 def spread(runs: ArrayLike) -> Spread:
     """Compute mean, sample standard deviation and range of runs.
 
+    Runs that differ in the last digits of a float alone do not vary: by such a deviation any difference would
+    be significant.
+
     Parameters
     ----------
     runs : array_like of float
@@ -57,7 +61,9 @@ def spread(runs: ArrayLike) -> Spread:
     """
     x = _runs(runs)
     least, most = float(x.min()), float(x.max())
-    if least == most:  # the mean of equal numbers is rounded, and what they deviate from it is not 0
+    if (
+        most - least < TINY
+    ):  # the mean even of equal numbers is rounded, and what they deviate from it is not 0
         return Spread(len(x), least, 0.0 if len(x) > 1 else _NAN, least, most)
     return Spread(len(x), float(x.mean()), float(x.std(ddof=1)), least, most)
 

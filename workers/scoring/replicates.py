@@ -10,6 +10,7 @@ import numpy as np
 
 from workers.metrics.ratios import Floats
 from workers.metrics.resampling import Interval, percentile_interval, randomisation_p
+from workers.metrics.systems import spread
 
 DETECTED = 2.80  # standard errors that a test at .05 detects in 80 % of cases
 
@@ -43,7 +44,9 @@ class Replicates(NamedTuple):
 
     def tested(self) -> ResampledMeasure:
         real = self.drawn[~np.isnan(self.drawn)]
-        detectable = DETECTED * float(real.std(ddof=1)) if len(real) > 1 else float("nan")
+        # replicates that do not vary do not tell what a test detects
+        error = spread(real).deviation if len(real) > 1 else 0.0
+        detectable = DETECTED * error if error else float("nan")
         p = randomisation_p(self.a - self.b, self.swapped)
         interval = percentile_interval(self.drawn)
         return ResampledMeasure(self.a, self.b, interval, p, detectable, self.differing)

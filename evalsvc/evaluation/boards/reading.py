@@ -320,10 +320,13 @@ def run_statistics(scores: Sequence[ShownValue | None]) -> RunStatistics:
     n, of = len(values), len(scores)
     if not values:
         return RunStatistics(None, None, 0, of, None, None, reason)
-    mean = round(fsum(values) / n, DIGITS) if max(values) > min(values) else values[0]
+    least, most = min(values), max(values)
+    varies = most - least >= TINY  # else in the last digits of a float at most, as in tests of the runs
+    mean = round(fsum(values) / n, DIGITS) if varies else least
     # statistics.stdev computes with fractions: seconds on a board of 10,000 runs
-    sd = sqrt(fsum((value - mean) ** 2 for value in values) / (n - 1)) if n > 1 else None
-    return RunStatistics(mean, sd, n, of, min(values), max(values), reason)
+    squares = fsum((value - mean) ** 2 for value in values) if varies else 0.0
+    sd = sqrt(squares / (n - 1)) if n > 1 else None
+    return RunStatistics(mean, sd, n, of, least, most, reason)
 
 
 def make_equal(column: dict[int, RunStatistics]) -> None:

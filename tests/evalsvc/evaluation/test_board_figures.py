@@ -94,6 +94,14 @@ def test_a_mean_of_runs_has_no_digits_of_a_float_behind_it() -> None:
     assert reading.run_statistics(shown).mean == 0.8
 
 
+def test_runs_that_differ_in_the_last_digits_of_a_float_have_no_deviation() -> None:
+    values = (0.9 + 2e-16, 0.9, 0.9)
+    assert len({*values}) == 2
+    of_runs = reading.run_statistics([ShownValue("macro_f1", value) for value in values])
+    assert (of_runs.mean, of_runs.sd) == (0.9, 0.0)
+    assert reading.run_statistics([ShownValue("macro_f1", value) for value in (0.9, 0.9 + 1e-6)]).sd
+
+
 @pytest.mark.parametrize("change", ["run", "withdrawal"])
 def test_an_outdated_board_says_so_until_it_is_computed_again(
     cast: BenchmarkCast, setting: Setting, change: str

@@ -11,7 +11,7 @@ from tests.workers.cli.conftest import Write
 from workers.cli.arguments import Options
 from workers.cli.command import main
 from workers.cli.local_files import read_local_gold
-from workers.metrics.systems import holm
+from workers.metrics.systems import NO_VARIANCE, holm
 from workers.scoring.resampled_comparison import Draws, resampled
 
 GOLD = [{"id": str(number), "label": "abc"[number % 3]} for number in range(60)]
@@ -52,6 +52,24 @@ def test_runs_are_compared_by_welch(write, options, capsys):
     assert row["p"] == pytest.approx(expected.pvalue, abs=1e-12)
     assert (row["low"], row["high"]) == pytest.approx(tuple(expected.confidence_interval()), abs=1e-12)
     assert row["word"] == "huge"
+
+
+def test_systems_whose_runs_err_once_each_in_different_classes_do_not_vary(write, options, capsys):
+    one = [write(f"one{at}.jsonl", run(at)) for at in range(3)]
+    two = [write(f"two{at}.jsonl", run(at, at + 3)) for at in range(3)]
+    row = rows_of(report(capsys, *one, "--against", *two, *options, "--measures", "macro_f1"))["macro_f1"]
+    assert (row["a_sd"], row["b_sd"], row["p"], row["d"]) == (0.0, 0.0, None, None)
+    assert row["reason"] == NO_VARIANCE
+
+
+def test_of_three_items_no_difference_is_said_to_be_found(write, options, capsys):
+    gold = write("three.jsonl", GOLD[:3])
+    right, wrong = write("right.jsonl", GOLD[:3]), write("wrong.jsonl", run(0, 1, 2)[:3])
+    found = report(capsys, right, "--against", wrong, "--gold", gold, *options[2:], "--measures", "accuracy")
+    row = rows_of(found)["accuracy"]
+    assert (row["difference"], row["low"], row["high"], row["detectable"]) == (1.0, 1.0, 1.0, None)
+    assert row["p"] > 0.05
+    assert ": +100.0, 95 % interval +100.0 to +100.0. The test decides" in found["sentences"][0]
 
 
 def test_p_values_are_adjusted_over_the_pairs_of_a_measure_as_in_the_service(write, options, capsys):

@@ -129,6 +129,17 @@ def test_equal_runs_have_no_variance_despite_rounding(score) -> None:
     assert seen.word is None
 
 
+def test_runs_that_differ_in_the_last_digits_of_a_float_do_not_vary() -> None:
+    more, less = [0.9, 0.9, 0.9 + 2e-16], [0.8, 0.8 + 2e-16, 0.8]
+    assert len({*more}) == len({*less}) == 2
+    assert welch(more, less).reason == NO_VARIANCE
+    assert spread(more) == (3, 0.9, 0.0, 0.9, more[2])
+    assert np.isnan(
+        [cohens_d(spread(more), spread(less)), detectable_difference(spread(more), spread(less))]
+    ).all()
+    assert spread([0.9, 0.9 + 1e-6]).deviation > 0
+
+
 @pytest.mark.parametrize(
     ("a", "b", "expected", "p_range", "d_range", "called"),
     [

@@ -150,7 +150,7 @@ def opened(file: UploadedFile) -> Opened:
     def lines() -> Iterator[bytes]:
         stream = file.open().file  # the wrapper copies a long line anew for each of its chunks
         assert stream is not None
-        yield from stream
+        return (line for line in stream)  # `yield from` closes the upload when a reader stops early
 
     return lines
 

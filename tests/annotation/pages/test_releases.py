@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from django.urls import reverse
 from annotation import projects
 from annotation.pages import releases
 from annotation.releases import folder, publishing
+from annotation.releases.check import check
 from evalsvc.core.accounts import login_throttle
 from tests.annotation.releases.test_folder import released
 from tests.cast.basics import person
@@ -145,6 +147,33 @@ def test_lines_of_a_copy_end_where_those_of_a_folder_do() -> None:
             file.write(content)
         lines = releases.opened(file)
         assert [list(lines()) for _ in range(2)] == [list(BytesIO(content))] * 2
+
+
+def test_a_cut_or_longer_file_of_a_copy_is_named_with_its_line(client: Client, tmp_path: Path) -> None:
+    """Files of unequal length are left before their ends, and read again."""
+    test_set = released()
+    folder.write_folder(test_set, tmp_path)
+    whole = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    gold, blind = whole["gold.jsonl"], whole["blind.jsonl"]
+    last = gold.splitlines(keepends=True)[-1]
+    copies = [
+        {"gold.jsonl": gold + last},
+        {"gold.jsonl": gold + b"\n"},
+        {"gold.jsonl": gold.replace(b"\n", b"\n\n", 1)},
+        {"blind.jsonl": b"".join(blind.splitlines(keepends=True)[:-1])},
+        {"blind.jsonl": blind[: len(blind) // 2]},
+        {"blind.jsonl": blind + b"\n"},
+        {"provenance.jsonl": whole["provenance.jsonl"].replace(b"\n", b"\n\n", 1)},
+        {"blind.jsonl": b"", "gold.jsonl": b""},
+    ]
+    client.force_login(curator())
+    for changed in copies:
+        files = whole | changed
+        sent = [SimpleUploadedFile(name, data) for name, data in files.items()]
+        page = client.post(CHECK, {"copies": sent})
+        found = check({name: partial(BytesIO, data) for name, data in files.items()})
+        assert page.context["result"].differences == found.differences
+        assert found.differences.keys() & changed.keys()
 
 
 def test_a_check_needs_files_and_has_a_limit(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:

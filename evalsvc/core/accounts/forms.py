@@ -242,17 +242,19 @@ class ResetForm(PageForm, auth.PasswordResetForm):
         self.fields["email"].label = "E-mail"
 
     def get_users(self, email: str) -> list[User]:
-        """Return the account of the name, or the oldest with the address: anybody can make more."""
-        users = sorted(super().get_users(email), key=lambda user: user.pk)
+        """Return the account of the name, or the first to give the address: anybody can make more."""
+        users = sorted(super().get_users(email), key=lambda user: (user.email_since, user.pk))
         if name := self.cleaned_data["username"]:
             return [user for user in users if user.username == name]
-        return users[: login_throttle.MAILS_PER_ADDRESS]
+        return users[: login_throttle.FIRST_WITH_ADDRESS]
 
     def send_mail(self, *templates: Any, **options: Any) -> None:
         """Name the account unless its name could be a message: anybody can sign up with this address."""
         context = templates[2]
-        context["name"] = outgoing_mail.plain_name(context["user"])
-        super().send_mail(*templates, **options)
+        user = context["user"]
+        context["name"] = outgoing_mail.plain_name(user)
+        if login_throttle.record_reset(user):
+            super().send_mail(*templates, **options)
 
 
 def _label_new_passwords(form: forms.BaseForm) -> None:

@@ -12,7 +12,7 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.db.models import Min, Q
-from django.db.models.functions import Now
+from django.db.models.functions import Coalesce, Now
 from django.http import HttpRequest
 from django.utils import timezone
 from rest_framework.request import Request
@@ -26,7 +26,8 @@ from evalsvc.core.web.networks import network
 WINDOW = timedelta(minutes=15)
 MAIL_WINDOW = 4 * WINDOW
 CHECKS_PER_NETWORK, CHECKS_OF_ALL = 20, 200
-MAILS_PER_ADDRESS, MAILS_PER_NETWORK, NOTICES_PER_ADDRESS = 3, 30, 30
+MAILS_PER_ADDRESS, MAILS_PER_NETWORK = 3, 30
+FIRST_WITH_ADDRESS, MAILS_TO_LATER = 3, 30
 SIGN_UPS_PER_NETWORK = 100
 SIGN_ONS_PER_NETWORK = 300
 
@@ -119,15 +120,35 @@ def record_mail(request: HttpRequest, to: str, *, username: str = "", kind: str 
 
 
 def record_notice(user: User, change: str) -> bool:
-    """Record a mail to the owner of an account; return False beyond the limit of the account or the address.
+    """Record a mail to the owner of an account; return False beyond the limit.
 
-    Anybody can give accounts the address of somebody else. It has no limit of the network: whoever changes
-    own accounts from there silences no mail to others.
+    It has no limit of the network: whoever changes own accounts from there silences no mail to others.
     """
-    address = keyed(f"notices to {user.email.casefold()}")
-    keys = {"name": keyed(f"notice to {user.pk}: {change}"), "network": address}
-    limits = (MAILS_PER_ADDRESS, Q(name=keys["name"])), (NOTICES_PER_ADDRESS, Q(network=address))
-    return not _record(keys, MAIL_WINDOW, *limits)
+    name = keyed(f"notice to {user.pk}: {change}")
+    return _record_to(user, name, (MAILS_PER_ADDRESS, Q(name=name)))
+
+
+def record_reset(user: User) -> bool:
+    """Record a mail with the link of a reset, after the response; return False beyond the limit."""
+    return _record_to(user, keyed(f"reset of {user.pk}"))
+
+
+def _record_to(user: User, name: str, *limits: tuple[int, Q]) -> bool:
+    """Record a mail to an account, with a limit of the address that the first to give it don't share.
+
+    Anybody can give accounts the address of somebody else: later ones neither silence mails to the owner nor
+    drown them.
+    """
+    address = "" if _is_first_with_address(user) else keyed(f"mails to {user.email.casefold()}")
+    shared = [(MAILS_TO_LATER, Q(network=address))] if address else []
+    return not _record({"name": name, "network": address}, MAIL_WINDOW, *limits, *shared)
+
+
+def _is_first_with_address(user: User) -> bool:
+    """Return whether few others gave the address of an account before it did."""
+    others = User.objects.filter(email__iexact=user.email).exclude(pk=user.pk)
+    before = others.annotate(since=Coalesce("email_set_at", "date_joined")).filter(since__lt=user.email_since)
+    return before[:FIRST_WITH_ADDRESS].count() < FIRST_WITH_ADDRESS
 
 
 def record_sign_up(request: HttpRequest) -> None:

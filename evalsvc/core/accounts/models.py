@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
@@ -83,6 +84,10 @@ class User(AbstractUser):
     active_changed_at = models.DateTimeField(
         null=True, help_text="Last deactivated or reactivated; earlier sessions and reset links have ended."
     )
+    email_set_at = models.DateTimeField(
+        null=True,
+        help_text="Last change of the e-mail address; accounts that gave an address first are mailed first.",
+    )
     team_of_token: int | None = None  # of a request by a token of a team: the person acts without roles
 
     class Meta(AbstractUser.Meta):
@@ -97,6 +102,10 @@ class User(AbstractUser):
     @property
     def shown_name(self) -> str:
         return self.get_full_name() or self.username
+
+    @property
+    def email_since(self) -> datetime:
+        return self.email_set_at or self.date_joined
 
     def _get_session_auth_hash(self, secret: str | None = None) -> str:
         """Return what ends the sessions of an account when it changes."""

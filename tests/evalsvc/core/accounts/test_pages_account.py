@@ -20,15 +20,17 @@ from django.db import connection
 from django.test import Client, RequestFactory
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from evalsvc.core.accounts import invitations, login_throttle, outgoing_mail, teams, tokens, users
 from evalsvc.core.accounts.forms import NewPasswordForm, PasswordForm, SignUpForm
-from evalsvc.core.accounts.models import ApiToken, Identity, Team, User
+from evalsvc.core.accounts.models import ApiToken, Identity, PasswordTry, Team, User
 from evalsvc.core.accounts.pages import login
 from evalsvc.core.accounts.passwords import SERVICE_WORDS
 from tests.places.workers import ROOT
 
 OLD, NEW = "harbour-lamp-7", "seven-lamps-at-sea"
+OLD_ADDRESS = "before@example.org"
 NORA = {
     "username": "nora",
     "first_name": "Nora",
@@ -560,18 +562,71 @@ def test_an_owner_is_told_however_many_others_were_from_the_same_network(
     assert [address for message in mail.outbox for address in message.to] == addresses
 
 
-def test_one_address_receives_few_notices_of_however_many_accounts(
-    db: None, django_capture_on_commit_callbacks: Any, monkeypatch: pytest.MonkeyPatch
+def test_one_address_receives_few_mails_of_however_many_accounts(
+    client: Client, db: None, django_capture_on_commit_callbacks: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(login_throttle, "NOTICES_PER_ADDRESS", 4)
-    request = RequestFactory().post("/")
+    """Resets by user names had no limit of the address: each account brought three more mails."""
+    monkeypatch.setattr(login_throttle, "MAILS_TO_LATER", 4)
+    request, addresses = RequestFactory().post("/"), ["Stranger@example.org", "stranger@example.org"]
+    later = [User.objects.create_user(f"n{n}", addresses[n % 2], OLD) for n in range(12)]
+    later = later[login_throttle.FIRST_WITH_ADDRESS :]
     with django_capture_on_commit_callbacks(execute=True):
-        for n in range(6):
-            user = User.objects.create_user(
-                f"n{n}", email="Stranger@example.org" if n % 2 else "stranger@example.org"
-            )
+        for user in later[::2]:
             outgoing_mail.tell_owner(request, user, "password")
     assert len(mail.outbox) == 4
+    PasswordTry.objects.all().delete()
+    mail.outbox.clear()
+    for user in later:
+        form = {"email": user.email, "username": user.username}
+        assert client.post(reverse("password-reset"), form).status_code == 302
+    assert len(mail.outbox) == 4
+
+
+@pytest.mark.parametrize("older", [True, False])
+def test_accounts_that_take_the_address_of_an_owner_silence_no_mail_to_the_owner(
+    client: Client,
+    db: None,
+    django_capture_on_commit_callbacks: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    older: bool,
+) -> None:
+    """Few accounts with the address used up its notices, then a new address of the owner was silent."""
+    monkeypatch.setattr(login_throttle, "MAILS_TO_LATER", 4)
+    if older:
+        others = [User.objects.create_user(f"n{n}", OLD_ADDRESS, OLD) for n in range(6)]
+    kim = User.objects.create_user("kim", "kim@example.org", OLD)
+    if not older:
+        others = [User.objects.create_user(f"n{n}", OLD_ADDRESS, OLD) for n in range(6)]
+    for other in others:
+        session = Client()
+        session.force_login(other)
+        form = {"change": "person", "email": kim.email, "password": OLD}
+        assert session.post(reverse("account"), form).status_code == 302
+        other.refresh_from_db()
+    with django_capture_on_commit_callbacks(execute=True):
+        for other in others:
+            outgoing_mail.tell_owner(RequestFactory().post("/"), other, "token")
+    mail.outbox.clear()
+    client.force_login(kim)
+    with django_capture_on_commit_callbacks(execute=True):
+        outgoing_mail.tell_owner(RequestFactory().post("/"), kim, "token")
+        form = {"change": "person", "email": "evil@example.org", "password": OLD}
+        assert client.post(reverse("account"), form).status_code == 302
+    assert [message.to for message in mail.outbox] == [["kim@example.org"]] * 2
+
+
+def test_a_reset_without_a_user_name_is_for_those_who_gave_the_address_first(
+    client: Client, db: None
+) -> None:
+    """Older accounts that took it later kept its owner from the mail."""
+    older = [User.objects.create_user(f"n{n}", OLD_ADDRESS, OLD) for n in range(3)]
+    kim = User.objects.create_user("kim", "kim@example.org", OLD)
+    User.objects.filter(pk__in=[user.pk for user in older]).update(
+        email=kim.email, email_set_at=timezone.now()
+    )
+    client.post(reverse("password-reset"), {"email": kim.email})
+    assert len(mail.outbox) == login_throttle.FIRST_WITH_ADDRESS
+    assert "kim" in mail.outbox[0].subject
 
 
 def test_a_changed_name_alone_is_no_mail(

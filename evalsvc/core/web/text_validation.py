@@ -108,6 +108,8 @@ def _plain(name: str) -> str:
 def folded(name: str) -> str:
     """Return a name without case, width and accents."""
     plain = unicodedata.normalize("NFKD", _plain(name).casefold())
+    if plain.isascii():  # as most names are
+        return plain
     return "".join(char for char in plain if not unicodedata.combining(char))
 
 

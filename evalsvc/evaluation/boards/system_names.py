@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from django.db.models import Q
 from django.utils.text import slugify
 
+from evalsvc.core.web.formatting import INNER_QUOTES
 from evalsvc.core.web.text_validation import folded
 from evalsvc.evaluation.boards.ranking import Board
 from evalsvc.evaluation.boards.systems import BoardSystem
@@ -30,10 +31,11 @@ def distinct_names(
 ) -> dict[int, str]:
     """Return the names by key, with the team where two look alike, or one names another team of the board.
 
-    They are compared with each other, and with those `beside` them.
+    They are compared with each other, and with those `beside` them. Where the team, too, makes a name look
+    like another one in any of its forms, the slug of the team ends it.
     """
     compared = {*systems, *beside}
-    shared = Counter(folded(system.name) for system in compared)
+    taken = Counter(look for each in compared for look in {_look(form) for form in _forms(each)})
     parts = {system.pk: _parts(system.name) for system in systems}
     words = frozenset[str]().union(*parts.values())
     if words not in board.teams_named:  # page and tests name the same systems
@@ -42,12 +44,24 @@ def distinct_names(
 
     def needs_team(system: BoardSystem) -> bool:
         named = (teams.get(part, system.team_id) for part in parts[system.pk])
-        return shared[folded(system.name)] > 1 or any(team != system.team_id for team in named)
+        return any(team != system.team_id for team in named)
 
-    return {
-        system.pk: f"{system.name} of {system.team_name}" if needs_team(system) else system.name
-        for system in systems
-    }
+    def shown(system: BoardSystem) -> str:
+        *forms, longest = _forms(system)[needs_team(system) :]
+        return next((form for form in forms if taken[_look(form)] == 1), longest)
+
+    return {system.pk: shown(system) for system in systems}
+
+
+def _forms(system: BoardSystem) -> tuple[str, str, str]:
+    """Return the name, with its team, and with the slug as well, by whose end no two teams look alike."""
+    with_team = f"{system.name} of {system.team_name}"
+    return system.name, with_team, f"{with_team} (team {system.team_slug})"
+
+
+def _look(name: str) -> str:
+    """Return a name as readers tell it apart from others, within quotation marks."""
+    return " ".join(folded(name.translate(INNER_QUOTES)).split())
 
 
 def _teams(parts: Collection[str], board: Board, beside: Collection[BoardSystem]) -> dict[str, int]:

@@ -185,9 +185,10 @@ def _same_files(board: Board, row: BoardRow, names: Mapping[int, str]) -> str:
     others = [board.systems[system] for system in row.runs.sharing]
     own = row.system.team_id
     named = {
-        quoted(names[other.pk] if other.team_id == own else f"{other.name} of {other.team_name}")
+        quoted(f"{other.name} of {other.team_name}" if bare and other.team_id != own else names[other.pk])
         for other in others
         if other.team_id == own or not board.held_back
+        for bare in [names[other.pk] == other.name]
     }
     return "; ".join([*shared, *([f"same answers as {listed(sorted(named))}"] if named else [])])
 

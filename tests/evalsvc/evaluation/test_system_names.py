@@ -80,6 +80,58 @@ def test_names_that_differ_in_case_width_or_accents_alone_have_their_teams(bench
     assert named(benchmark, ("A+", "Amy"), ("A", "Amy"), ("★", "Cat")) == ["A+", "A", "★"]
 
 
+@pytest.mark.parametrize(
+    ("systems", "expected"),
+    [
+        (  # the team's name continues that of the system
+            [
+                ("Net of Experts", "Skua"),
+                ("Net", "Experts of Skua"),
+                ("net", "Loon"),
+                ("net of experts", "Loon"),
+            ],
+            [
+                "Net of Experts of Skua (team skua)",
+                "Net of Experts of Skua (team experts-of-skua)",
+                "net of Loon",
+                "net of experts of Loon",
+            ],
+        ),
+        (  # as a name alone that names its own team, or one of digits
+            [("Net of Skua", "Skua"), ("Net", "Skua"), ("Net", "Loon")],
+            ["Net of Skua of Skua", "Net of Skua (team skua)", "Net of Loon"],
+        ),
+        (
+            [("Net of 42", "Amy"), ("Net", "42"), ("Net", "Loon")],
+            ["Net of 42 of Amy", "Net of 42 (team 42)", "Net of Loon"],
+        ),
+        (  # as the form with a slug
+            [("Net", "A"), ("Net of A", "A"), ("Net of A (team a)", "A"), ("NET", "B")],
+            [
+                "Net of A (team a)",
+                "Net of A of A",
+                "Net of A (team a) of A",
+                "NET of B",
+            ],
+        ),
+        (  # in sentences, quotation marks within a name are single ones
+            [("Net “1”", "Amy"), ("Net ‘1’", "Ben")],
+            ["Net “1” of Amy", "Net ‘1’ of Ben"],
+        ),
+    ],
+)
+def test_no_two_systems_of_other_teams_or_words_stand_under_one_name(
+    benchmark: Benchmark, systems: list[tuple[str, str]], expected: list[str]
+) -> None:
+    assert named(benchmark, *systems) == expected
+
+
+def test_a_team_whose_name_another_team_has_in_capitals_stands_with_its_slug(benchmark: Benchmark) -> None:
+    Team.objects.create(name="SKUA", slug="skua-2")
+    names = named(benchmark, ("Net", "Skua"), ("Net", "SKUA"))
+    assert names == ["Net of Skua (team skua)", "Net of SKUA (team skua-2)"]
+
+
 def test_names_of_many_parts_are_compared_with_all_teams_of_the_board(
     benchmark: Benchmark, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -157,6 +209,27 @@ def test_lists_of_benchmarks_name_the_team_of_a_leader_whose_name_another_system
     two_nets: Benchmark, client: Client, page: str
 ) -> None:
     assert "“net of Lugworm”, " in client.get(reverse(page)).content.decode()
+
+
+def test_pages_and_files_name_a_team_whose_name_continues_that_of_a_system(
+    cast: BenchmarkCast, client: Client
+) -> None:
+    benchmark, kelpie, lugworm = cast.relations(), cast.kelpie, cast.lugworm
+    Team.objects.filter(pk=lugworm.pk).update(name=f"Experts of {kelpie}")
+    entries = [("works_for", "Mixture", lugworm, cast.lars)]
+    entries += [
+        ("works_for", "Mixture of Experts", kelpie, cast.kim),
+        ("born_in", "Mixture", kelpie, cast.kim),
+    ]
+    for label, name, team, by in entries:
+        lines = [{"id": line["id"], "label": label} for line in RELATION_GOLD]
+        cast.submit(benchmark, lines, system=name, team=team, by=by)
+        assert run_next("score")
+    found = f"Mixture of Experts of {kelpie} (team {lugworm.slug})"
+    assert f"“{found}”" in client.get(f"/boards/{benchmark.slug}/").context["sentence"]
+    for form in ("md", "tex"):
+        file = client.get(reverse("board-view-file", args=[benchmark.slug, form])).content.decode()
+        assert file.count(found) == file.count(f"Mixture of Experts of {kelpie}") == 1
 
 
 def test_the_effect_of_a_change_names_the_team_of_a_leader_whose_name_another_system_has(

@@ -13,6 +13,7 @@ from django.utils import timezone
 from evalsvc.core import database
 from evalsvc.core.accounts import security_log, sessions
 from evalsvc.core.accounts.models import ApiToken, Team, User
+from evalsvc.core.errors.exceptions import NotAllowed
 
 # Every request of the API reads these; as ORM queries they cost a sixth of labelling an item.
 BY_DIGEST = "SELECT * FROM teams_apitoken WHERE digest = %(digest)s AND revoked_at IS NULL"
@@ -38,6 +39,8 @@ def issue(
     """Create a token; its secret is returned here and stored nowhere."""
     secret = PREFIX + secrets.token_urlsafe(32)
     with transaction.atomic():
+        if team is not None:
+            lock_membership(team, user)
         sessions.lock_active(user)
         token = ApiToken.objects.create(
             user=user,
@@ -50,6 +53,13 @@ def issue(
         )
     security_log.write("token_made", account=user, token_id=token.pk, scope=scope, team=team and team.slug)
     return token, secret
+
+
+def lock_membership(team: Team, user: User) -> None:
+    """Lock a team; reject a person who was removed from it since the request began."""
+    Team.objects.select_for_update(no_key=True).get(pk=team.pk)
+    if not team.members.filter(user=user).exists():
+        raise NotAllowed("not_in_team", f"You are not a member of team {team}.")
 
 
 def revoke(token: ApiToken, *, by: User) -> None:

@@ -35,6 +35,7 @@ from evalsvc.evaluation.models import (
     Submission,
     System,
 )
+from evalsvc.evaluation.roles import require_member
 from evalsvc.evaluation.submission_states import ACTIVE, same_phase
 from evalsvc.evaluation.submissions import gold_exposure, stored_bytes
 from evalsvc.evaluation.submissions.entry import Entry, check_entry
@@ -155,6 +156,7 @@ def _read(contract: FileContract, chunks: Iterable[bytes], **options: Any) -> Ch
 @atomic_again
 def _enter(entry: Entry, contract: FileContract, checked: Checked, file: PredictionFile) -> Received:
     now = quotas.lock(entry.team)
+    require_member(entry.benchmark, entry.by, entry.team)  # again: an upload takes its time
     if earlier := _by_key(entry, file, checked.columns, contract.phase):
         return earlier
     system = _system(entry)

@@ -203,6 +203,17 @@ def test_leaving_a_team_deletes_the_tokens_for_it(team: Team) -> None:
     assert not ApiToken.objects.exists()
 
 
+def test_no_token_of_a_team_is_made_while_its_maker_is_being_removed(team: Team) -> None:
+    """The form of a token may have read the membership before, and a password takes its time."""
+    lars = person("lars")
+    add_member(team, user=lars, by=owner(team))
+    remove_member(team, user=lars, by=owner(team))
+    with pytest.raises(NotAllowed) as rejected:
+        tokens.issue(lars, name="cluster", team=team)
+    assert rejected.value.code == "not_in_team"
+    assert not ApiToken.objects.exists()
+
+
 def test_a_team_keeps_an_owner(team: Team) -> None:
     kim = owner(team)
     for change in (lambda: remove_member(team, user=kim, by=kim), lambda: add_member(team, user=kim, by=kim)):

@@ -17,7 +17,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from evalsvc.core.accounts.teams import create_team
+from evalsvc.core.accounts.models import User
+from evalsvc.core.accounts.teams import add_member, create_team, remove_member
 from evalsvc.core.accounts.tokens import issue
 from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
 from evalsvc.core.formats.problems import FileRejected
@@ -301,6 +302,22 @@ def test_submitting_for_another_team_is_rejected(cast: BenchmarkCast) -> None:
     with pytest.raises(DomainError) as error:
         cast.submit(cast.relations(), LINES, team=cast.lugworm)
     assert error.value.code == "not_in_team"
+
+
+def test_a_file_of_a_member_who_is_removed_while_it_arrives_is_no_run_of_the_team(
+    cast: BenchmarkCast,
+) -> None:
+    benchmark, lars = cast.relations(), User.objects.create_user("lars-away")
+    add_member(cast.kelpie, user=lars, by=cast.kim)
+
+    def chunks() -> Iterator[bytes]:
+        yield jsonl(LINES)
+        remove_member(cast.kelpie, user=lars, by=cast.kim)
+
+    with pytest.raises(DomainError) as error:
+        send(cast, benchmark, chunks(), by=lars)
+    assert error.value.code == "not_in_team"
+    assert not Submission.objects.exists()
 
 
 @pytest.mark.parametrize("fields", [{"system": " "}, {"run": ""}, {"run": "x" * 41}, {"aggregate": "MAX"}])

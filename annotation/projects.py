@@ -13,6 +13,7 @@ from annotation import roles
 from annotation.consensus import item_state, recomputation
 from annotation.consensus.majority import MAJORITY, MAJORITY_NA
 from annotation.models import Adjudication, Annotator, Item, Member, Policy, Project, PublicationReader
+from annotation.models.voting import ANY_VOTES
 from annotation.ontology import guideline_versions
 from annotation.ontology.inventory import inventory, lock_project, parts_of
 from annotation.queue import lease_endings
@@ -226,7 +227,7 @@ def _reopen_all(project: Project, *, by: User) -> None:
     items = Item.objects.filter(pk__in=decided.order_by().values("item"))
     list(items.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))
     item_state.outdate_decisions(items)
-    on_answers = decided.exclude(votes_key=item_state.ANY_VOTES).order_by()
+    on_answers = decided.exclude(votes_key=ANY_VOTES).order_by()
     record(project, "decisions reopened", by=by, before=on_answers.count(), after=0)
     item_state.reopen(on_answers.active())
     on_answers.update(lapsed=False)

@@ -145,7 +145,7 @@ def _states_after(project: Project, items: Sequence[Item], action: str) -> dict[
 
 def _left(applicable: Sequence[Adjudication]) -> list[Adjudication]:
     """Return the lapsed decisions, outdated unless an exclusion is undone (`item_state.reopen`)."""
-    excluded = any(each.votes_key == item_state.ANY_VOTES for each in applicable if not each.lapsed)
+    excluded = any(each.is_exclusion for each in applicable if not each.lapsed)
     lapsed = [each for each in applicable if each.lapsed]
     for each in lapsed:
         each.answers_key = each.answers_key if excluded else ""

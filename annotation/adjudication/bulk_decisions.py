@@ -15,10 +15,10 @@ from annotation.adjudication import decisions, dispute_list
 from annotation.adjudication.dispute_list import DisputeFilters
 from annotation.adjudication.item_access import was_in_dispute
 from annotation.adjudication.unanswerable_items import UNANSWERABLE
+from annotation.consensus import item_state, recomputation
 from annotation.consensus.choices import payload_of
 from annotation.consensus.item_state import answers_needed, counted_answers
 from annotation.consensus.majority import OpenPart, OpenParts
-from annotation.consensus.recomputation import for_one_request
 from annotation.consensus.rules import Rules
 from annotation.models import Adjudication, Answer, Item, Project
 from annotation.roles import CURATOR, MAY_DECIDE, require, require_to_change
@@ -71,7 +71,7 @@ def preview(
     if after:
         disputes = disputes.filter(rank__gt=_rank(project, after))
     found = list(disputes[: MOST + 1])
-    fitting, rules = {*for_one_request([item.pk for item in found[:MOST]])}, Rules(project)
+    fitting, rules = {*recomputation.for_one_request([item.pk for item in found[:MOST]])}, Rules(project)
     items = [item for item in found if item.pk in fitting]
     votes: dict[int, list[Answer]] = defaultdict(list)
     for row in Answer.objects.filter(item__in=items).active().order_by("position"):
@@ -148,6 +148,7 @@ def decide_all(
         return repeated
     if not reason.strip():
         raise DomainError("no_reason", "State the reason.", hint="The release shows it.", field="reason")
+    recomputation.require_recomputed(project)
     seen = preview(project, filters, answer, by=by, after=after)
     if not seen.items:
         hint = "Continue after these: more follow." if seen.more else ""
@@ -174,28 +175,30 @@ def decide_all(
 
 
 def sizes(made: Sequence[Adjudication]) -> dict[UUID | None, int]:
-    """Return how many decisions still count of each that these were made together with."""
+    """Return how many decisions count, or may again, of each that these were made together with."""
     together = {decision.bulk for decision in made if decision.bulk}
-    rows = Adjudication.objects.filter(bulk__in=together).active()
+    rows = Adjudication.objects.filter(bulk__in=together).applicable()
     return dict(rows.order_by().values_list("bulk").annotate(n=Count("pk")))
 
 
 @atomic_again
 def undo(project: Project, bulk: UUID, *, by: User, preview: bool = False) -> int:
-    """Reopen all decisions made together that still count; those of others only as a curator."""
+    """Undo all decisions made together for good, lapsed ones too; those of others only as a curator."""
     role = require_to_change(project, by, *MAY_DECIDE)
-    rows = Adjudication.objects.filter(bulk=bulk, item__project=project).active().select_related("item")
-    made = list(rows.order_by("pk"))
+    made = list(Adjudication.objects.filter(bulk=bulk, item__project=project).applicable())
     if not made:
-        raise Conflict("not_decided", "None of these decisions counts any more.")
+        raise Conflict("not_decided", "All of these decisions are undone.")
     if role != CURATOR and any(decision.by_id != by.pk for decision in made):
         hint = "They or a curator of the project can reopen them."
         raise NotAllowed("not_yours", "Somebody else decided these sentences.", hint=hint)
     if preview:
         return len(made)
-    _lock([decision.item_id for decision in made])
-    for decision in made:
-        decisions.reopen(decision.item, by=by)
+    items = [decision.item_id for decision in made]
+    _lock(items)
+    rows = Adjudication.objects.filter(pk__in=[decision.pk for decision in made])
+    item_state.reopen(rows)
+    rows.update(lapsed=False)
+    recomputation.recompute_items(project, items)
     before = {"reason": made[0].reason, "decided": len(made)}
     record(project, "bulk decision undone", by=by, about=made[0].reason, before=before, after={"decided": 0})
     return len(made)

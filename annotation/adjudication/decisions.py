@@ -21,7 +21,7 @@ from annotation.consensus.item_state import counted_answers
 from annotation.consensus.majority import MAJORITY, MAJORITY_NA, ChoiceCount, OpenParts, Verdict
 from annotation.consensus.rules import Rules
 from annotation.models import Adjudication, Answer, Item, Project, SecondReading
-from annotation.models.voting import counting_decision
+from annotation.models.voting import ANY_VOTES, counting_decision
 from annotation.queue.answer_validation import validate_answer
 from annotation.roles import CURATOR, MAY_DECIDE, require, require_to_change
 from annotation.testset import Kind
@@ -86,7 +86,7 @@ def needs_decision(item: Item) -> bool:
 
 def decisions_on_answers(made: QuerySet[Adjudication]) -> QuerySet[Adjudication]:
     """Return those on a dispute or an unanswerable item: all but the exclusions by curators, of any item."""
-    return made.exclude(votes_key=item_state.ANY_VOTES)
+    return made.exclude(votes_key=ANY_VOTES)
 
 
 def active_decisions(project: Project) -> QuerySet[Adjudication]:
@@ -170,10 +170,16 @@ def _former_decision(item: Item, user: User, rules: Rules) -> FormerDecision | N
 
 
 def _locked(item: Item, by: User) -> tuple[Item, Project, str]:
-    """Lock the item; return its project and the adjudicator's role too."""
+    """Lock the item; return its project and the adjudicator's role too.
+
+    While the project is recomputed, its state may be that of earlier rules, labels or k, and is derived anew.
+    """
     project = Project.objects.get(pk=item.project_id)
     role = require_to_change(project, by, *MAY_DECIDE)
-    return Item.objects.select_for_update(no_key=True).get(pk=item.pk), project, role
+    item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
+    if recomputation.is_recomputing(project):
+        item_state.update_state(item)
+    return item, project, role
 
 
 def _not_disputed(item: Item) -> Conflict:
@@ -278,7 +284,7 @@ def exclude_items(
             payload=payload,
             finding=finding,
             reason=reason,
-            votes_key=item_state.ANY_VOTES,
+            votes_key=ANY_VOTES,
             client_id=uuid4(),
         )
         for item in items
@@ -339,6 +345,9 @@ def reopen(item: Item, *, by: User) -> Adjudication:
     decision = item.adjudications.active().first()
     if decision is None:
         raise Conflict("not_decided", f"This sentence is {item.state}: it has no active decision.")
+    if decision.is_exclusion and role != CURATOR:
+        hint = "Curators can include it again."
+        raise NotAllowed("not_yours", "A curator excluded this sentence.", hint=hint)
     if decision.by_id != by.pk and role != CURATOR:
         raise NotAllowed(
             "not_yours",

@@ -43,7 +43,8 @@ class AnnotatorSerializer(serializers.Serializer[Any]):
     shown = serializers.CharField(source="display_name", help_text="Display name.")
     answers = serializers.IntegerField()
     counted = serializers.IntegerField(
-        allow_null=True, help_text=f"Answers that count towards an outcome. {CURATORS_ALONE}"
+        allow_null=True,
+        help_text=f"Answers that count: not excluded, asked again or surplus. {CURATORS_ALONE}",
     )
     skips = serializers.IntegerField()
     flags = serializers.IntegerField()

@@ -18,11 +18,10 @@ from annotation.consensus import majority
 from annotation.consensus.choices import choices_of
 from annotation.consensus.rules import Rules, labels_in
 from annotation.models import Adjudication, Answer, Item, Lease, Project
-from annotation.models.voting import AdjudicationQuerySet
+from annotation.models.voting import ANY_VOTES, AdjudicationQuerySet
 from evalsvc.core.database import now
 from evalsvc.core.formats.label_mapping import Payload
 
-ANY_VOTES = "any"  # key of a decision that does not depend on the votes
 FIELDS = [
     *("state", "gold", "pattern", "votes_key", "emptied", "policy_matters"),
     *("called", "extra", "extended_under", "free"),
@@ -300,7 +299,7 @@ def _apply_decision(
         return
     if decision.lapsed:
         changes.restored.append(decision.pk)
-    if decision.votes_key != ANY_VOTES and decision.answers_key != key:
+    if not decision.is_exclusion and decision.answers_key != key:
         changes.renewed[decision.pk] = key
     item.state, item.gold = Item.State.ADJUDICATED, decided_payload(decision, rules)
     if decision.finding:
@@ -315,7 +314,7 @@ def _holds(decision: Adjudication, item: Item, key: str) -> bool:
     must be the same as given, or, without a digest, be split as they were under a decision that never lapsed:
     one that came back would tell whoever tries labels how others answered, since nobody is asked any more.
     """
-    if decision.votes_key == ANY_VOTES:
+    if decision.is_exclusion:
         return True
     same_split = decision.votes_key == item.votes_key
     if item.state == Item.State.OPEN:

@@ -17,6 +17,7 @@ from annotation.consensus.item_state import FIELDS, DecisionChanges, ItemRecords
 from annotation.consensus.known_answers import store_digests
 from annotation.consensus.rules import Rules
 from annotation.models import Adjudication, Answer, Item, ItemCount, Lease, Project
+from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import enqueue
@@ -64,6 +65,16 @@ def is_recomputing(project: Project) -> bool:
     """True while a recomputation is queued or running."""
     states = (Job.State.QUEUED, Job.State.RUNNING)
     return Job.objects.filter(kind="recompute", subject=project.pk, state__in=states).exists()
+
+
+def require_recomputed(project: Project) -> None:
+    """Reject what would read states of earlier rules, labels or k."""
+    if is_recomputing(project):
+        raise Conflict(
+            "recomputing",
+            f"The items of {project} are being recomputed.",
+            hint="Try again when that is done.",
+        )
 
 
 def recompute(project: Project, progress: Progress | None = None) -> None:

@@ -67,12 +67,7 @@ def freeze(project: Project, *, name: str, version: str, leave_out: bool = False
         expected = "two or three numbers with dots, for example 1.0, 1.2.1 or 2.0-draft"
         raise DomainError("bad_version", f"{version!r} is not a version. Use {expected}.", field="version")
     project = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-    if recomputation.is_recomputing(project):
-        raise Conflict(
-            "recomputing",
-            f"The items of {project} are being recomputed.",
-            hint="Try again when that is done.",
-        )
+    recomputation.require_recomputed(project)
     require_not_choosing(project)
     _require_decided(
         ItemCount.objects.live(project).by_state(),

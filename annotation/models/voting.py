@@ -245,6 +245,9 @@ def counting_decision(prefix: str = "") -> Q:
     return Q(**{f"{prefix}{name}": value for name, value in {"reopened_at": None, **live}.items()})
 
 
+ANY_VOTES = "any"  # key of a decision that does not depend on the votes
+
+
 class AdjudicationQuerySet(models.QuerySet["Adjudication"]):
     def active(self) -> AdjudicationQuerySet:
         """Return the decisions that count now, at most one per item."""
@@ -308,6 +311,11 @@ class Adjudication(models.Model):
 
     def __str__(self) -> str:
         return f"decision on {self.item}"
+
+    @property
+    def is_exclusion(self) -> bool:
+        """True if a curator excluded the item, whatever its answers are."""
+        return self.votes_key == ANY_VOTES
 
 
 class SecondReadingQuerySet(models.QuerySet["SecondReading"]):

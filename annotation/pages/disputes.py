@@ -223,12 +223,14 @@ def _decision_context(item: Item, sent: QueryDict, user: User) -> dict[str, Any]
     if decision is None:
         return {"own_choice": own_choice, "asked": decisions.may_cancel_one_more(item)}
     mine = decision.by_id == user.pk
+    is_curator = roles.role_in(item.project, user) == roles.CURATOR
     return {
         "own_choice": own_choice,
         "decision": decision,
         "text": decision_text(decision.finding, item.gold, titles),
         "mine": mine,
-        "may_undo": mine or roles.role_in(item.project, user) == roles.CURATOR,
+        "may_read": is_curator or not decision.is_exclusion,
+        "may_undo": is_curator or (mine and not decision.is_exclusion),
     }
 
 

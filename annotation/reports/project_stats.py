@@ -132,7 +132,7 @@ def by_annotator(
     figures = figures or figures_of(project)
     answers, skips, flags = (figures[name] for name in ("answers", "skips", "flags"))
     reads_counted = reads_label_counts(project, role)
-    excluded, surplus = (figures[name] if reads_counted else {} for name in ("excluded", "surplus"))
+    uncounted, surplus = (figures[name] if reads_counted else {} for name in ("uncounted", "surplus"))
     leases = rows_by_annotator(Lease.objects.filter(annotator__project=project, ending=""))
     marks = Mark.objects.filter(annotator__project=project)
     graded, right = rows_by_annotator(marks), rows_by_annotator(marks.filter(right=True))
@@ -147,7 +147,7 @@ def by_annotator(
             name=row.name if numbers is None else numbers[row.name],
             display_name=shown_names[row.name],
             answers=answers.get(row.pk, 0),
-            counted=answers.get(row.pk, 0) - excluded.get(row.pk, 0) - surplus.get(row.pk, 0)
+            counted=answers.get(row.pk, 0) - uncounted.get(row.pk, 0) - surplus.get(row.pk, 0)
             if reads_counted
             else None,
             skips=skips.get(row.pk, 0),

@@ -39,7 +39,8 @@ INLINE = 20_000  # answers up to which they are computed when shown, until they 
 PAUSE_SECONDS, SHARE_OF_TIME, DAYS = 10.0, 10, 90
 BUCKET = 250  # milliseconds
 WEEK = timedelta(days=7)
-FORMAT = 6  # of stored figures
+FORMAT = 7  # of stored figures
+UNCOUNTED = Q(set_aside=True) | Q(again=True)  # answers excluded, or asked again
 LONGEST_PAUSE = 8  # failures in a row after which the pause is an hour
 HINT = "Reload the page in a minute. The status page shows whether workers are active."
 HINT_AFTER_FAILURE = "Job {} failed; it is tried again within the hour. The log of the worker has the reason."
@@ -92,7 +93,7 @@ def _surplus(project: Project) -> dict[int, int]:
         chunk = keys[start : start + recomputation.CHUNK]
         records = recomputation.load_records(chunk)
         for item in Item.objects.filter(pk__in=chunk).only("k", "extra", "project_id"):
-            answers = [answer for answer in records[item.pk].answers if not answer.set_aside]
+            answers = [each for each in records[item.pk].answers if not (each.set_aside or each.again)]
             surplus.update(item_state.surplus_annotators(item, answers, project))
     return dict(surplus)
 
@@ -179,7 +180,7 @@ COMPUTED: dict[str, Callable[[Project], Any]] = {
     "days": _days,
     "weeks": _weeks,
     "answers": lambda project: rows_by_annotator(_answers(project)),
-    "excluded": lambda project: rows_by_annotator(_answers(project).filter(set_aside=True)),
+    "uncounted": lambda project: rows_by_annotator(_answers(project).filter(UNCOUNTED)),
     "surplus": _surplus,
     "skips": lambda project: rows_by_annotator(votes_here(project).filter(act=Vote.Act.SKIP)),
     "flags": lambda project: rows_by_annotator(votes_here(project).filter(flagged=True)),
@@ -256,8 +257,8 @@ def _stamp(project: Project) -> str:
     """Digest that is equal as long as votes, outcomes, labels and rule are, on one day."""
     last = Vote.objects.filter(annotator=OuterRef("pk")).order_by("-pk").values("pk")[:1]
     votes = Annotator.objects.filter(project=project).annotate(last=Subquery(last)).order_by("pk")
-    excluded = Answer.objects.filter(annotator__project=project, set_aside=True)
-    excluded_now = excluded.order_by().aggregate(n=Count("pk"), which=Sum("pk"))
+    uncounted = Answer.objects.filter(UNCOUNTED, annotator__project=project)
+    uncounted_now = uncounted.order_by().aggregate(n=Count("pk"), which=Sum("pk"))
     # "+ 0": read from the newest decision on, not by way of all items of the project
     decisions = Adjudication.objects.annotate(owner=F("item__project_id") + 0).filter(owner=project.pk)
     last_decision = decisions.order_by("-pk").values_list("pk", flat=True).first()
@@ -265,7 +266,7 @@ def _stamp(project: Project) -> str:
     rule = (project.inventory_stamp, project.k, project.policy)
     today = timezone.now().date()  # some figures are of the last week
     last_votes = list(votes.values_list("pk", "last"))
-    rows = (today, last_votes, excluded_now, last_decision, sorted(counts.items()), rule)
+    rows = (today, last_votes, uncounted_now, last_decision, sorted(counts.items()), rule)
     return hashlib.sha256(repr(rows).encode()).hexdigest()
 
 

@@ -17,6 +17,7 @@ from annotation.adjudication.unanswerable_items import UNANSWERABLE
 from annotation.consensus import recomputation
 from annotation.freezing.provenance import ProvenanceWriter
 from annotation.models import Adjudication, Item, Project
+from annotation.ontology import plans
 from annotation.queue import votes
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import entries
@@ -49,6 +50,37 @@ def project() -> Project:
 
 def gold(of: Project) -> list[object]:
     return [item.gold and item.gold["relations"] for item in of.items.order_by("rank")]
+
+
+def states(of: Project) -> list[str]:
+    return list(of.items.order_by("rank").values_list("state", flat=True))
+
+
+def test_decisions_made_together_are_undone_with_those_that_lapsed() -> None:
+    """Some came back by themselves once a change of labels was undone, or a sentence was included."""
+    made = project()
+    bulk = decided(made)
+    plan = plans.apply_plan(made, plans.planned([{"operation": "delete", "sources": ["A"]}]), by=curator())
+    third = made.items.get(external_id="s2")
+    decisions.exclude_item(third, by=curator(), finding="broken")
+    assert Adjudication.objects.filter(bulk=bulk, lapsed=True).count() == 3
+    assert bulk_decisions.undo(made, bulk, by=curator(), preview=True) == 3
+    assert bulk_decisions.undo(made, bulk, by=curator()) == 3
+    with pytest.raises(Conflict, match="All of these decisions are undone"):
+        bulk_decisions.undo(made, bulk, by=curator())
+    plans.undo_plan(made, plan[0].number, by=curator())
+    decisions.reopen(third, by=curator())
+    assert states(made) == ["disputed"] * 4
+
+
+def test_nothing_is_decided_together_while_states_wait_for_recomputation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = project()
+    monkeypatch.setattr(recomputation, "RECOMPUTE_AT_ONCE", 0)
+    projects.set_k(made, k=4, by=curator())
+    with pytest.raises(Conflict, match="being recomputed"):
+        decided(made)
 
 
 def decided(of: Project, answer: str = NA, *, by: User | None = None, **filters: str) -> UUID:
@@ -140,7 +172,7 @@ def test_decisions_made_together_are_undone_together() -> None:
     assert bulk_decisions.undo(made, bulk, by=curator()) == 3
     assert gold(made) == [None] * 4
     assert entries(made)[0].action == "bulk decision undone"
-    with pytest.raises(Conflict, match="counts any more"):
+    with pytest.raises(Conflict, match="All of these decisions are undone"):
         bulk_decisions.undo(made, bulk, by=curator())
 
 

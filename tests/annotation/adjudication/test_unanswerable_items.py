@@ -501,6 +501,46 @@ def test_calls_bring_no_sentence_of_which_a_decision_lapsed(operation: str) -> N
     assert leases.lease_next(project, third).item == item
 
 
+@pytest.fixture
+def late_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """States are recomputed by a job, as in large projects, which has to be run."""
+    monkeypatch.setattr(recomputation, "RECOMPUTE_AT_ONCE", 0)
+
+
+@pytest.mark.usefixtures("late_jobs")
+def test_calls_wait_for_recomputed_states() -> None:
+    """By those of before, just the sentences whose decision lapsed with a label were called."""
+    project, item, third = decided_before_a_step("delete")
+    run_job("recompute", project.pk)
+    projects.set_k(project, k=2, reopens=True, by=curator())
+    with pytest.raises(Conflict, match="being recomputed"):
+        set_quality_options(project, calls_extra=True, by=curator())
+    project.refresh_from_db()
+    set_quality_options(project, most_extra=3, by=curator())
+    run_job("recompute", project.pk)
+    set_quality_options(project, calls_extra=True, by=curator())
+    run_job("recompute", project.pk)
+    assert leases.lease_next(project, third).item == item
+
+
+@pytest.mark.usefixtures("late_jobs")
+def test_a_dispute_that_waits_for_recomputation_is_decided_by_the_present_k() -> None:
+    """By the former k, a decision kept away just those that were decided meanwhile."""
+    project, item, third = decided_before_a_step("")
+    decisions.reopen(item, by=curator())
+    item.refresh_from_db()
+    assert item.state == "disputed"
+    projects.set_k(project, k=3, reopens=True, by=curator())
+    for step in (
+        lambda: decide(item, payload={"relations": ["C"]}),
+        lambda: decisions.ask_one_more(item, by=curator()),
+    ):
+        with pytest.raises(Conflict, match="open, not disputed"):
+            step()
+    run_job("recompute", project.pk)
+    assert leases.lease_next(project, third).item == item
+
+
 @pytest.mark.parametrize("operation", STEPS)
 def test_a_decision_that_was_undone_with_all_others_never_counts_again(operation: str) -> None:
     """Once the step was undone, a raised k left out just the sentences with its label."""

@@ -207,7 +207,7 @@ def expected(item: Item, project: Project) -> tuple[str, Payload | None]:
     names = {choice.name for choice in inventory.inventory(project, "relation")}
     for decision in item.adjudications.applicable():
         decided = mapping.payload(decision.payload)
-        if decision.votes_key == item_state.ANY_VOTES:
+        if decision.is_exclusion:
             return "unusable", None
         known = not decided.unclear and set(decided.payload["relations"]) <= names
         if decision.votes_key == key and known:

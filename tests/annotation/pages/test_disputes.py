@@ -535,6 +535,24 @@ def test_an_undone_decision_on_spans_is_on_the_form_again(client: Client, db: No
     assert (view.chosen, json.loads(view.answer)["spans"]) == ("edit", [[10, 12, "location"]])
 
 
+def test_adjudicators_learn_of_an_exclusion_by_a_curator_neither_name_nor_reason(
+    client: Client, cast: ProjectCast
+) -> None:
+    item = cast.dispute(1)
+    decisions.exclude_item(item, by=cast.curator, finding="broken", reason="A private note.")
+    client.force_login(cast.people["judy"])
+    page = client.get(address(item)).content.decode()
+    assert "A curator excluded this sentence." in page
+    for told in ("A private note.", "Cleo", "valid until the answers change", "Reopen"):
+        assert told not in page
+    rejected = client.post(f"/api/v1/items/{item.key}/take-back")
+    assert (rejected.status_code, rejected.json()["detail"]) == (403, "A curator excluded this sentence.")
+    client.force_login(cast.curator)
+    page = client.get(address(item)).content.decode()
+    assert "A private note." in page
+    assert "It stays left out, whatever its answers become." in page
+
+
 @pytest.mark.parametrize("finding", ["broken", "entity"])
 def test_a_sentence_can_be_excluded_from_the_set_with_a_reason(
     client: Client, cast: ProjectCast, finding: str

@@ -487,6 +487,16 @@ def test_until_a_project_is_closed_only_curators_read_whose_answers_count(
     assert (others[0]["counted"], others[0]["surplus"]) == ((1, 0) if role == "curator" else (None, None))
 
 
+def test_answers_that_are_asked_again_do_not_count() -> None:
+    project = labelled()
+    shown = project_stats.by_annotator(project, for_user=curator())
+    assert [(row.counted, row.surplus) for row in shown] == [(2, 0), (2, 0), (0, 1)]
+    projects.set_guideline(project, guideline="Only what the sentence states.", by=curator())
+    guideline_versions.ask_again(project, 1, by=curator())
+    asked = project_stats.by_annotator(project, for_user=curator())
+    assert [(row.answers, row.counted, row.surplus) for row in asked] == [(2, 0, 0), (2, 0, 0), (1, 0, 0)]
+
+
 def test_once_a_project_is_closed_viewers_read_whose_answers_count(client: Client) -> None:
     project = labelled()
     projects.set_member(project, user=person("vera"), role="viewer", by=curator())

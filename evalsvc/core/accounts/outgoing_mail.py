@@ -5,9 +5,12 @@ from __future__ import annotations
 import logging
 import re
 import time
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache, partial
+from secrets import SystemRandom
+from threading import Lock
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -20,10 +23,15 @@ from django.template.loader import render_to_string
 
 from evalsvc.core.accounts import login_throttle
 from evalsvc.core.accounts.models import User
+from evalsvc.core.errors.exceptions import QuotaExceeded
+from evalsvc.core.web.networks import assigned_to_one
 
 log = logging.getLogger(__name__)
 CONSOLE_BACKEND = "django.core.mail.backends.console.EmailBackend"
-PACED_AT_ONCE = 8
+PACED_AT_ONCE, PACED_SECONDS = 8, 2.0  # longer than sending a mail usually takes
+MOST_WAITING, SHARE_OF_FREE = 1_000, 10  # of each network a tenth of what is free
+RETRY_SECONDS = 60
+random = SystemRandom()
 PLAIN_NAME = re.compile(r"[\w-]{1,40}")
 
 
@@ -70,15 +78,12 @@ def tell_owner(
     transaction.on_commit(partial(send_later, send))
 
 
-def send_later(send: Callable[[], object], *, seconds: float = 0) -> None:
-    """Send beside the request; with `seconds` in a queue where each mail takes as long at least, sent or not.
-
-    Neither the time of the response nor that of a later mail must tell who has an account.
-    """
+def send_later(send: Callable[[], object]) -> None:
+    """Send beside the request."""
     if settings.MAIL_IN_REQUEST:
         send()
     else:
-        (_paced_sender if seconds else _sender)().submit(_send, send, seconds).add_done_callback(_log_failure)
+        _sender().submit(_send, send).add_done_callback(_log_failure)
 
 
 @cache
@@ -86,20 +91,68 @@ def _sender() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max_workers=1, thread_name_prefix="mail")
 
 
-@cache
-def _paced_sender() -> ThreadPoolExecutor:
-    """Return threads that mostly wait: requests of strangers delay no other mail, and hardly each other."""
-    return ThreadPoolExecutor(max_workers=PACED_AT_ONCE, thread_name_prefix="paced mail")
+class PacedMails:
+    """Mails that strangers ask for: networks take turns, and each mail takes as long, sent or not.
+
+    Neither the time of the response, nor that of a later mail or request, must tell who has an account: a
+    mail begins at a random moment. Its threads mostly wait, and delay no other mail.
+    """
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.waiting: dict[str, deque[Callable[[], object]]] = {}  # in the order of turns
+        self.threads = ThreadPoolExecutor(max_workers=PACED_AT_ONCE, thread_name_prefix="paced mail")
+
+    def require_room(self, network: str) -> None:
+        """Raise where more of the network wait than its share: the fuller the queue, the smaller it is."""
+        with self.lock:
+            free = MOST_WAITING - sum(map(len, self.waiting.values()))
+            is_full = len(self.waiting.get(assigned_to_one(network), ())) >= free // SHARE_OF_FREE
+        if is_full:
+            raise QuotaExceeded(
+                "too_many_mails",
+                "Too many e-mails were requested. Yours was not.",
+                retry_after=RETRY_SECONDS,
+                hint=f"Try again in {RETRY_SECONDS} s.",
+            )
+
+    def put(self, network: str, send: Callable[[], object]) -> None:
+        if settings.MAIL_IN_REQUEST:
+            send()
+            return
+        with self.lock:
+            self.waiting.setdefault(assigned_to_one(network), deque()).append(send)
+        self.threads.submit(self._send_next).add_done_callback(_log_failure)
+
+    def _next(self) -> Callable[[], object]:
+        """Return the oldest mail of the network whose turn it is; its others wait for all other networks."""
+        with self.lock:
+            network = next(iter(self.waiting))
+            mails = self.waiting.pop(network)
+            send = mails.popleft()
+            if mails:
+                self.waiting[network] = mails
+        return send
+
+    def _send_next(self) -> None:
+        send = self._next()
+        time.sleep(random.uniform(0, PACED_SECONDS))
+        began = time.monotonic()
+        try:
+            _send(send)
+        finally:
+            time.sleep(max(0.0, began + PACED_SECONDS - time.monotonic()))
 
 
-def _send(send: Callable[[], object], seconds: float) -> None:
-    began = time.monotonic()
+paced = cache(PacedMails)
+
+
+def _send(send: Callable[[], object]) -> None:
     close_old_connections()
     try:
         send()
     finally:
         close_old_connections()
-        time.sleep(max(0.0, began + seconds - time.monotonic()))
 
 
 def _log_failure(sending: Future[None]) -> None:

@@ -23,7 +23,6 @@ from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.web.views import attempt, takes
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
-RESET_SECONDS = 2.0  # longer than mails of a reset usually take, if there is an account
 hides_passwords = sensitive_post_parameters("password1", "password2")
 
 
@@ -124,6 +123,8 @@ class Reset(views.PasswordResetView):
 
     def form_valid(self, form: Any) -> HttpResponse:
         email, username = (form.cleaned_data[name] for name in ("email", "username"))
+        network = login_throttle.network_of(self.request)
+        outgoing_mail.paced().require_room(network)
         login_throttle.record_mail(self.request, email, username=username)
         scheme, host = outgoing_mail.origin_of_links(self.request)
         options = {
@@ -133,7 +134,7 @@ class Reset(views.PasswordResetView):
             "domain_override": host,
             "token_generator": ResetLinks(),
         }
-        outgoing_mail.send_later(lambda: form.save(**options), seconds=RESET_SECONDS)
+        outgoing_mail.paced().put(network, lambda: form.save(**options))
         return redirect(self.get_success_url())
 
 

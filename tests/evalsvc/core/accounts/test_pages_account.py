@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from functools import partial
 from smtplib import SMTPRecipientsRefused
 from types import SimpleNamespace
@@ -25,7 +25,6 @@ from django.utils import timezone
 from evalsvc.core.accounts import invitations, login_throttle, outgoing_mail, teams, tokens, users
 from evalsvc.core.accounts.forms import NewPasswordForm, PasswordForm, SignUpForm
 from evalsvc.core.accounts.models import ApiToken, Identity, PasswordTry, Team, User
-from evalsvc.core.accounts.pages import login
 from evalsvc.core.accounts.passwords import SERVICE_WORDS
 from tests.places.workers import ROOT
 
@@ -350,7 +349,7 @@ def test_a_reset_does_the_same_before_its_answer_for_known_and_unknown_addresses
     client: Client, kim: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     later: list[Any] = []
-    monkeypatch.setattr(outgoing_mail, "send_later", lambda send, **seconds: later.append((send, seconds)))
+    monkeypatch.setattr(outgoing_mail.PacedMails, "put", lambda queue, network, send: later.append(send))
     counts = []
     known, unknown = "kim@example.org", "nobody@example.org"
     for email, name in ((known, ""), (unknown, ""), (known, "kim"), (known, "nobody"), (unknown, "kim")):
@@ -360,8 +359,7 @@ def test_a_reset_does_the_same_before_its_answer_for_known_and_unknown_addresses
         counts.append(len(queries))
         assert mail.outbox == []
     assert len(set(counts)) == 1
-    assert all(seconds == {"seconds": login.RESET_SECONDS} for _, seconds in later)
-    for send, _ in later:
+    for send in later:
         send()
     assert [message.to for message in mail.outbox] == [[known]] * 2
 
@@ -384,20 +382,68 @@ def test_after_a_reset_the_next_one_waits_as_long_whether_there_was_a_mail_or_no
             raise OSError("the mail server is away")
 
     monkeypatch.setattr(outgoing_mail, "time", SimpleNamespace(monotonic=lambda: clock.now, sleep=sleep))
-    sender = ThreadPoolExecutor(max_workers=1)
-    monkeypatch.setattr(outgoing_mail, "_paced_sender", lambda: sender)
+    drawn = iter((1.5, 0.25))
+    monkeypatch.setattr(outgoing_mail, "random", SimpleNamespace(uniform=lambda least, most: next(drawn)))
+    monkeypatch.setattr(outgoing_mail, "PACED_AT_ONCE", 1)
+    queue = outgoing_mail.PacedMails()
     begun: list[float] = []
-    outgoing_mail.send_later(send, seconds=2.0)
-    outgoing_mail.send_later(lambda: (begun.append(clock.now), ended.set()), seconds=2.0)
+    queue.put("192.0.2.1", send)
+    queue.put("192.0.2.1", lambda: (begun.append(clock.now), ended.set()))
     assert ended.wait(120)
-    assert begun == [pytest.approx(2.0)]
+    assert begun == [pytest.approx(1.5 + 2.0 + 0.25)]
 
 
-def test_requests_for_resets_delay_no_other_mail(settings: Any) -> None:
+def test_networks_take_turns_so_that_a_flood_of_one_delays_no_reset_of_another(
+    settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A person's mail waited behind hundreds of requests for nobody, over a minute."""
     settings.MAIL_IN_REQUEST = False
+    monkeypatch.setattr(outgoing_mail, "PACED_AT_ONCE", 1)
+    monkeypatch.setattr(outgoing_mail, "PACED_SECONDS", 0)
+    queue, begins, ended = outgoing_mail.PacedMails(), threading.Event(), threading.Event()
+    sent: list[str] = []
+    queue.put("192.0.2.9", partial(begins.wait, 120))
+    for n in range(20):
+        queue.put(f"2001:db8:7:{n:x}::/64", partial(sent.append, "flood"))
+    queue.put("192.0.2.1", partial(sent.append, "kim"))
+    queue.put("2001:db8:8::/64", partial(sent.append, "lou"))
+    queue.put("192.0.2.1", partial(sent.append, "kim again"))
+    queue.put("2001:db8:7::/64", ended.set)
+    begins.set()
+    assert ended.wait(60)
+    assert sent[:5] == ["flood", "kim", "lou", "flood", "kim again"]
+    assert sent[5:] == ["flood"] * 18
+
+
+@pytest.mark.parametrize("email", ["kim@example.org", "nobody@example.org"])
+def test_a_network_fills_no_queue_of_mails_and_whom_it_mails_makes_no_difference(
+    client: Client, kim: User, settings: Any, monkeypatch: pytest.MonkeyPatch, email: str
+) -> None:
+    settings.MAIL_IN_REQUEST = False
+    monkeypatch.setattr(outgoing_mail, "MOST_WAITING", 40)
+    queue = outgoing_mail.PacedMails()
+    monkeypatch.setattr(queue.threads, "submit", lambda act: Future())
+    monkeypatch.setattr(outgoing_mail, "paced", lambda: queue)
+
+    def request(name: str, address: str) -> int:
+        form = {"email": email, "username": name}
+        return client.post(reverse("password-reset"), form, REMOTE_ADDR=address).status_code
+
+    statuses = [request(f"n{n}", f"2001:db8:7:{n}::1") for n in range(5)]
+    assert statuses == [302, 302, 302, 429, 429]
+    assert [request(f"m{n}", "192.0.2.1") for n in range(5)] == [302, 302, 302, 429, 429]
+    statuses = [request(f"k{n}", f"198.51.100.{n}") for n in range(30)]
+    assert statuses == [302] * 25 + [429] * 5
+    assert PasswordTry.objects.count() == 25 + 6
+
+
+def test_requests_for_resets_delay_no_other_mail(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.MAIL_IN_REQUEST = False
+    monkeypatch.setattr(outgoing_mail, "PACED_SECONDS", 0.01)
     answered, sent = threading.Event(), threading.Event()
+    queue = outgoing_mail.PacedMails()
     for _ in range(2 * outgoing_mail.PACED_AT_ONCE):
-        outgoing_mail.send_later(partial(answered.wait, 120), seconds=0.01)
+        queue.put("192.0.2.1", partial(answered.wait, 120))
     outgoing_mail.send_later(sent.set)
     assert sent.wait(60)
     answered.set()

@@ -28,6 +28,7 @@ from annotation.releases.earlier import compare_with, earlier_sets
 from annotation.releases.folder import manifest_sha256, zip_of
 from annotation.releases.layout import MANIFEST, ONTOLOGY, STATISTICS
 from annotation.releases.listing import listing, parts_of, unlike
+from annotation.releases.publishing import Person
 from annotation.testset import TestSet, board_moves, count_hiding, logged_changes
 from annotation.testset_overlap import overlapping
 from evalsvc.core.accounts import login_throttle
@@ -158,32 +159,41 @@ def opened(file: UploadedFile) -> Opened:
 def _known(request: HttpRequest, result: CheckResult) -> dict[str, Any]:
     """Return the set on this service that has exactly this manifest, and its page that the person sees.
 
-    The manifest with the gold would confirm guessed labels to people who may not learn them.
+    The manifest with the gold would confirm guessed labels to people who may not learn them. A withdrawal
+    is named by the slug alone, so it confirms nothing.
     """
-    if isinstance(request.user, User):
+    user = request.user
+    publication = publishing.visible(user).filter(test_set__slug=result.slug).first()
+    own = None
+    if isinstance(user, User):
         own = visible(request).frozen().filter(slug=result.slug).first()
-        reads = bool(own and own.known_to(request.user))
-        if own and (known := _same(own, result, (True, False) if reads else (False,), compares=reads)):
-            return known | {"known_page": "test-set"}
-    publication = publishing.visible(request.user).filter(test_set__slug=result.slug).first()
-    known = _same(publication.test_set, result, (publication.shows_gold,)) if publication else {}
-    return known and known | {"known_page": "release"}
+    test_set = own or (publication.test_set if publication else None)
+    if test_set is None:
+        return {}
+    found: dict[str, Any] = {"withdrawn": publication} if publication and publication.withdrawn_at else {}
+    shown = publication is not None and publication.shows_gold
+    learns_gold = shown or (isinstance(user, User) and test_set.known_to(user))
+    for gold in (True, False) if learns_gold else (False,):
+        if result.manifest_sha256 == manifest_sha256(test_set, with_gold=gold):
+            found |= {"known": test_set, "known_page": "test-set" if own else "release"}
+            found |= _compared(test_set, publication, user, result, with_gold=gold)
+            break
+    return found
 
 
-def _same(
-    own: TestSet, result: CheckResult, golds: Iterable[bool], *, compares: bool = True
+def _compared(
+    test_set: TestSet, publication: Publication | None, user: Person, result: CheckResult, *, with_gold: bool
 ) -> dict[str, Any]:
-    """Return the set if it has this manifest, and the files that are not as the service has them.
+    """Return the files that are not as the service has them.
 
     They are compared for people who may download them: others would confirm guessed files.
     """
-    for gold in golds:
-        if result.manifest_sha256 == manifest_sha256(own, with_gold=gold):
-            compared = compares and own.statistics is not None
-            found = unlike(own, result.digests, with_gold=gold) if compared else []
-            may_be_earlier = all(name in CHANGING and name in result.digests for name in found)
-            return {"known": own, "compared": compared, "unlike": found, "may_be_earlier": may_be_earlier}
-    return {}
+    reads = isinstance(user, User) and test_set.readable_by(user)
+    loads = publication is not None and publishing.may_download(publication, user, with_gold=with_gold)
+    compared = (reads or loads) and test_set.statistics is not None
+    found = unlike(test_set, result.digests, with_gold=with_gold) if compared else []
+    may_be_earlier = all(name in CHANGING and name in result.digests for name in found)
+    return {"compared": compared, "unlike": found, "may_be_earlier": may_be_earlier}
 
 
 # ---- publication ----------------------------------------------------------------------------------
@@ -306,10 +316,10 @@ def release_page(request: HttpRequest, slug: str) -> HttpResponse:
         "bibtex": bibtex(test_set, with_gold=with_gold),
         "terms": to_html(publication.terms),
         "terms_sha256": publishing.terms_sha256(publication),
-        "accepted": (accepted := publishing.has_accepted(publication, request.user)),
+        "accepted": publishing.has_accepted(publication, request.user),
         "files": listing(test_set, with_gold=with_gold),
         "file_url": "release-part",
-        "may_download": accepted or publication.access != Publication.Access.TERMS,
+        "may_download": publishing.may_download(publication, request.user, with_gold=with_gold),
         "manifest_sha256": manifest_sha256(test_set, with_gold=with_gold),
     }
     if with_gold:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
@@ -12,6 +12,7 @@ from annotation.releases.outcome import ProvenanceRow, Step
 Shape = TypeVar("Shape")
 MOST_STEPS, MOST_SOURCES = 1_000, 10_000  # of an ontology
 MOST_ANSWERS, MOST_MARKS = 1_000, 20_000  # of a line
+Slug = Annotated[str, msgspec.Meta(pattern=r"^[-\w]*\Z")]  # others, such as NUL, cannot be looked up
 LONGEST_LINE = 1 << 22  # bytes; values take up to 20 times that
 
 
@@ -31,7 +32,7 @@ class Manifest(msgspec.Struct):
     version: str
     kind: str
     rows: int
-    slug: str = ""
+    slug: Slug = ""
     sha256: str = ""
     policy: str = ""
     spans_may_overlap: bool = False

@@ -163,6 +163,15 @@ def require_download(publication: Publication, user: Person) -> None:
         )
 
 
+def may_download(publication: Publication, user: Person, *, with_gold: bool) -> bool:
+    """True if the person may download the publication, and it has at least these files."""
+    try:
+        require_download(publication, user)
+    except (Conflict, NotAllowed):
+        return False
+    return publication.with_gold or not with_gold
+
+
 # ---- the log of downloads -------------------------------------------------------------------------
 def record_download(test_set: TestSet, user: Person, what: str) -> None:
     """Log a download as it begins."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -16,8 +17,10 @@ from annotation import projects
 from annotation.pages import releases
 from annotation.releases import folder, publishing
 from annotation.releases.check import check
+from annotation.testset import TestSet, release
 from evalsvc.core.accounts import login_throttle
-from tests.annotation.releases.test_folder import released
+from evalsvc.core.accounts.models import User
+from tests.annotation.releases.test_folder import released, unpacked
 from tests.cast.basics import person
 from tests.cast.projects import curator, error_codes
 
@@ -77,6 +80,108 @@ def test_files_of_a_copy_are_compared_for_people_who_may_download_them(
     page = client.post(CHECK, {"copies": files_of(tmp_path)})
     assert (page.context["known"], page.context["compared"]) == (test_set, False)
     assert "every file as the service has it" not in page.content.decode()
+
+
+def copies_of(test_set: TestSet, *, with_gold: bool) -> list[SimpleUploadedFile]:
+    files = unpacked(test_set, with_gold=with_gold)
+    return [SimpleUploadedFile(name, data) for name, data in files.items()]
+
+
+def told(client: Client, user: User | None, test_set: TestSet, *, with_gold: bool) -> tuple[bool, bool, bool]:
+    """Return whether a check of a genuine copy names its set, compares its files and names a withdrawal."""
+    client.logout()
+    if user:
+        client.force_login(user)
+    page = client.post(CHECK, {"copies": copies_of(test_set, with_gold=with_gold)})
+    text = " ".join(page.content.decode().split())
+    assert ("as the service has it" in text) == page.context.get("compared", False)
+    assert ("Two texts were wrong." in text) == ("withdrawn" in page.context)
+    return "known" in page.context, page.context.get("compared", False), "withdrawn" in page.context
+
+
+# whether the set is named, its files are compared: of a copy with the gold, of one without it
+@pytest.mark.parametrize(
+    ("access", "published_gold", "reader", "full", "blind"),
+    [
+        ("anybody", True, "visitor", (True, True), (True, True)),
+        ("anybody", False, "visitor", (False, False), (True, True)),
+        ("anybody", False, "adju", (False, False), (True, True)),
+        ("anybody", False, "scorer", (True, False), (True, True)),
+        ("terms", True, "visitor", (True, False), (True, False)),
+        ("terms", True, "accepted", (True, True), (True, True)),
+        ("terms", False, "accepted", (False, False), (True, True)),
+        ("terms", False, "adju", (False, False), (True, False)),
+        ("named", True, "visitor", (False, False), (False, False)),
+        ("named", True, "other", (False, False), (False, False)),
+        ("named", True, "named", (True, True), (True, True)),
+        ("named", False, "named", (False, False), (True, True)),
+        ("named", True, "scorer", (True, False), (True, False)),
+        ("named", False, "curator", (True, True), (True, True)),
+    ],
+)
+def test_files_of_a_copy_are_compared_by_the_rule_of_the_download(
+    client: Client,
+    access: str,
+    published_gold: bool,
+    reader: str,
+    full: tuple[bool, bool],
+    blind: tuple[bool, bool],
+) -> None:
+    test_set = released()
+    user = None if reader == "visitor" else person(reader, may_organise=reader in ("scorer", "curator"))
+    if reader == "adju":
+        assert user
+        projects.set_member(test_set.project, user=user, role="adjudicator", by=curator())
+    if reader == "scorer":
+        release(test_set, username="scorer", by=curator())
+    person("named")
+    values = {"access": access, "terms": "Cite us.", "usernames": ["named"]}
+    published = publishing.publish(test_set, with_gold=published_gold, by=curator(), **values)
+    if reader == "accepted":
+        assert user
+        publishing.accept(published, sha256=publishing.terms_sha256(published), by=user)
+    assert told(client, user, test_set, with_gold=True) == (*full, False)
+    assert told(client, user, test_set, with_gold=False) == (*blind, False)
+
+
+@pytest.mark.parametrize("published_gold", [True, False])
+def test_a_check_names_a_withdrawal_to_people_who_see_its_page_and_confirms_no_files_to_them(
+    client: Client, published_gold: bool
+) -> None:
+    test_set = released()
+    publishing.publish(test_set, access="anybody", with_gold=published_gold, by=curator())
+    publishing.withdraw(test_set, reason="Two texts were wrong.", by=curator())
+    for user in (None, person("kim")):
+        assert told(client, user, test_set, with_gold=True) == (False, False, True)
+        assert told(client, user, test_set, with_gold=False) == (True, False, True)
+    assert told(client, curator(), test_set, with_gold=True) == (True, True, True)
+
+
+def test_a_withdrawal_for_named_people_is_named_to_them_alone(client: Client) -> None:
+    test_set = released()
+    person("named")
+    publishing.publish(test_set, access="named", with_gold=True, usernames=["named"], by=curator())
+    publishing.withdraw(test_set, reason="Two texts were wrong.", by=curator())
+    assert told(client, person("named"), test_set, with_gold=True) == (False, False, True)
+    for user in (None, person("kim")):
+        assert told(client, user, test_set, with_gold=True) == (False, False, False)
+
+
+def test_a_check_says_the_same_of_right_and_wrong_labels_of_a_withdrawn_set(client: Client) -> None:
+    """The answer depends on the manifest's slug alone, which everybody reads on the page of the release."""
+    test_set = released()
+    publishing.publish(test_set, access="anybody", with_gold=True, by=curator())
+    publishing.withdraw(test_set, reason="Two texts were wrong.", by=curator())
+    right = unpacked(test_set)
+    manifest = json.loads(right["manifest.json"])
+    wrong = json.dumps(manifest | {"sha256": "0" * 64}).encode()
+    answers = []
+    for manifest_json in (right["manifest.json"], wrong):
+        page = client.post(CHECK, {"copies": [SimpleUploadedFile("manifest.json", manifest_json)]})
+        answers.append(
+            {name: page.context.get(name) for name in ("known", "compared", "unlike", "withdrawn")}
+        )
+    assert answers[0] == answers[1]
 
 
 @pytest.mark.parametrize(("name", "earlier"), [("README.md", True), ("extra.txt", False), ("", False)])

@@ -74,6 +74,14 @@ def test_of_a_list_of_checksums_twenty_wrong_lines_are_named() -> None:
     assert sums.differences[-1] == ("SHA256SUMS", "980 more lines are wrong in the same way.")
 
 
+def test_a_slug_that_no_set_can_have_is_looked_up_nowhere(copy: Path) -> None:
+    """PostgreSQL rejects statements with NUL."""
+    slug = json.loads((copy / "manifest.json").read_text())["slug"]
+    result = edited(copy, "manifest.json", f'"{slug}"', '"a\\u0000"', sums=True)
+    assert result.slug == ""
+    assert "It is not as in a release" in result.differences["manifest.json"][0]
+
+
 def test_a_changed_label_is_named_with_what_the_answers_give(copy: Path) -> None:
     result = edited(copy, "gold.jsonl", '"relations":["A"]', '"relations":["B"]')
     assert set(result.differences) == {"gold.jsonl"}

@@ -224,6 +224,14 @@ class NewPasswordForm(PageForm, SetsPassword):
 
     OTHER_NAMES = ("username",)  # for password managers
 
+    def hash(self) -> None:
+        """Hash the password before anything is locked, as that takes most of a second."""
+        self.user.set_password(self.cleaned_data["new_password1"])
+
+    def save(self, commit: bool = True) -> User:
+        self.user.save(update_fields=["password"])
+        return self.user
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         _label_new_passwords(self)

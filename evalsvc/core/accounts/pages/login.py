@@ -8,6 +8,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login, views
 from django.contrib.auth.decorators import login_required
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse_lazy
@@ -152,11 +153,18 @@ class ResetConfirm(views.PasswordResetConfirmView):
     success_url = reverse_lazy("login")
 
     def form_valid(self, form: Any) -> HttpResponse:
+        token = self.request.session[views.INTERNAL_RESET_SESSION_TOKEN]
         with login_throttle.place(self.request):
-            messages.info(self.request, users.password_changed("Other sessions are logged out.", form.user))
-            login_throttle.clear_name(form.user.username)
+            form.hash()
+        with transaction.atomic():  # of those who come at once with a link, the first uses it up
+            user = User.objects.select_for_update(no_key=True).get(pk=form.user.pk)
+            if not self.token_generator.check_token(user, token):
+                self.validlink = False
+                return self.render_to_response(self.get_context_data())
             response = super().form_valid(form)
-        outgoing_mail.tell_owner(self.request, form.user, "password")
+        login_throttle.clear_name(user.username)
+        messages.info(self.request, users.password_changed("Other sessions are logged out.", user))
+        outgoing_mail.tell_owner(self.request, user, "password")
         return response
 
 

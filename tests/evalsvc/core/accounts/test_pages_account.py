@@ -288,6 +288,34 @@ def test_a_reset_link_sets_a_new_password_once(client: Client, kim: User) -> Non
     assert ApiToken.objects.filter(revoked_at=None).count() == 1
 
 
+def test_of_several_who_set_a_password_by_one_link_at_once_the_first_alone_sets_it(
+    client: Client, kim: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever opened the link before the first password was stored set another, and the last one stayed."""
+    address = reset_link(client)
+    opened = [Client() for _ in range(3)]
+    forms = [each.get(address, follow=True).redirect_chain[0][0] for each in opened]
+    hashing, set_password = [*opened[1:]], User.set_password
+    pages = []
+
+    def hashed(user: User, password: str) -> None:
+        set_password(user, password)
+        if hashing:  # another sends the form meanwhile
+            pages.append(send(hashing.pop()))
+
+    def send(person: Client) -> Any:
+        password = f"{NEW}-{opened.index(person)}"
+        return person.post(forms[0], {"new_password1": password, "new_password2": password})
+
+    monkeypatch.setattr(User, "set_password", hashed)
+    pages.append(send(opened[0]))
+    assert [page.status_code for page in pages] == [302, 200, 200]
+    unknown = client.get(reverse("password-reset-confirm", args=["MQ", "a-b"])).content.decode()
+    assert main_of(pages[1].content.decode()) == main_of(unknown)
+    kim.refresh_from_db()
+    assert kim.check_password(f"{NEW}-1")
+
+
 @pytest.mark.parametrize("opened", [True, False])
 def test_deactivating_an_account_ends_its_reset_links_for_good(
     client: Client, kim: User, opened: bool
@@ -325,6 +353,8 @@ def test_a_password_that_is_being_set_gives_back_no_right_taken_meanwhile(kim: U
         request.session = SessionStore()
         form = PasswordForm(kim, values | {"old_password": OLD}, request=request)
     assert form.is_valid()
+    if isinstance(form, NewPasswordForm):
+        form.hash()
     users.set_active(kim, active=False, by=root)
     users.set_organiser(kim, may=False, by=root)
     form.save()

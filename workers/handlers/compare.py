@@ -24,7 +24,7 @@ from evalsvc.evaluation.disclosure.policy import Policy, ShownValue, claims_of, 
 from evalsvc.evaluation.disclosure.shown_tests import AS_SHOWN, StoredTest
 from evalsvc.evaluation.measures.composition import Composition
 from evalsvc.evaluation.measures.families import class_key, label_of
-from evalsvc.evaluation.measures.menu import menu_of
+from evalsvc.evaluation.measures.menu import as_shown, menu_of
 from evalsvc.evaluation.models import (
     ComparisonPart,
     Evaluation,
@@ -257,7 +257,13 @@ class _Comparison:
 
     def _without_turned(self, a: int, b: int, rows: Sequence[ComparedMeasure]) -> Sequence[ComparedMeasure]:
         names = [row.measure for row in rows]
-        return without_turned(rows, *(means_of(names, self._values(place)) for place in (a, b)))
+        left, right = (means_of(names, self._values(place)) for place in (a, b))
+        return without_turned(rows, left, right, self._last_digits(names))
+
+    def _last_digits(self, names: Iterable[str]) -> Values:
+        """Return a unit of the last digit shown by measure, of classes that of their F1."""
+        shown = {name: name if name in self.menu else "micro_f1" for name in names}
+        return {name: as_shown(self.setting, key).last_digit for name, key in shown.items()}
 
     def _as_shown(self, a: int, b: int, name: str, rows: Sequence[ComparedMeasure]) -> Part:
         """Return the tests for teams, of figures as shown; over items, those of the median runs.
@@ -277,7 +283,10 @@ class _Comparison:
             medians = median_runs(names, *sides)
             figures = {key: (sides[0][one][key], sides[1][two][key]) for key, (one, two) in medians.items()}
             tests = [within_steps(row, *figures[row.measure], steps[row.measure]) for row in tests]
-            tests = without_turned(tests, *(means_of(names, side) for side in sides))
+            digits = self._last_digits(names)
+            roundings = {key: max(digits[key], steps[key]) for key in names}
+            left, right = (means_of(names, side) for side in sides)
+            tests = without_turned(tests, left, right, roundings)
         return {AS_SHOWN + row.measure: _stored(a, b, name, row) for row in tests}
 
     def _step(self, key: str, *places: int) -> float:

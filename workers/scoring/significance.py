@@ -10,6 +10,7 @@ import numpy as np
 
 from evalsvc.evaluation.disclosure.rules import TINY
 from evalsvc.evaluation.measures.families import label_of
+from evalsvc.evaluation.measures.menu import MEASURES
 from workers.metrics.systems import detectable_difference, spread, welch
 from workers.scoring.case import ScoringCase
 from workers.scoring.replicates import Replicates
@@ -19,6 +20,7 @@ from workers.scoring.resampled_families import Compositions
 UNDEFINED = "the measure is undefined for a run"
 NOT_RESAMPLED = "a side has one run, and this measure is not resampled"
 TURNED = "the mean of all runs and the median run, which is tested, do not agree on which one is better"
+NEAR = "the means of all runs differ by no more than their rounding, unlike the median run, which is tested"
 CLASS_NOT_RESAMPLED = "a side has one run, and these figures per class are not resampled"
 NAN = float("nan")
 Values = Mapping[str, float]
@@ -136,7 +138,8 @@ def compare_sides(
         return compare_runs(names, left, right)
     sides = Sides(left, right)
     rows = compare_items(names, sides, replicates_of(names, sides, case=case, draws=draws))
-    return list(without_turned(rows, means_of(names, left), means_of(names, right)))
+    digits = {name: MEASURES[name].last_digit for name in names}
+    return list(without_turned(rows, means_of(names, left), means_of(names, right), digits))
 
 
 def replicates_of(
@@ -179,17 +182,29 @@ def means_of(names: Sequence[str], runs: Sequence[Values]) -> Values:
     return {name: float(np.mean([run[name] for run in runs])) for name in names}
 
 
-def without_turned(rows: Sequence[ComparedMeasure], left: Values, right: Values) -> Sequence[ComparedMeasure]:
-    """Take away the tests of median runs that differ where the means are equal, or ordered otherwise."""
-    return [_turned(row, left[row.measure], right[row.measure]) or row for row in rows]
+def without_turned(
+    rows: Sequence[ComparedMeasure], left: Values, right: Values, roundings: Values = NOT_ROUNDED
+) -> Sequence[ComparedMeasure]:
+    """Take away the tests of median runs that differ where the means are near, or ordered otherwise.
+
+    Means that differ by less than their rounding, by measure, are near: readers see one figure twice.
+    """
+    return [
+        _turned(row, left[row.measure], right[row.measure], roundings.get(row.measure, TINY)) or row
+        for row in rows
+    ]
 
 
-def _turned(row: ComparedMeasure, a: float, b: float) -> ComparedMeasure | None:
+def _turned(row: ComparedMeasure, a: float, b: float, rounding: float) -> ComparedMeasure | None:
     """Return the row of the means without a test if these do not confirm the order of the tested runs."""
+    difference = a - b
     differ = row.differing is not None and abs(row.difference) >= TINY
-    if not differ or (abs(a - b) >= TINY and row.difference * (a - b) > 0):
+    if not differ or abs(row.difference - difference) < TINY:  # the tested runs differ as the means do
         return None
-    return ComparedMeasure(row.measure, a=a, b=b, difference=a - b, reason=TURNED)
+    near = abs(difference) < max(rounding - TINY, TINY)
+    if not near and row.difference * difference > 0:
+        return None
+    return ComparedMeasure(row.measure, a=a, b=b, difference=difference, reason=NEAR if near else TURNED)
 
 
 def within_steps(row: ComparedMeasure, a: float, b: float, step: float) -> ComparedMeasure:

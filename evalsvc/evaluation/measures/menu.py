@@ -49,6 +49,11 @@ class Measure:
     def ranks(self) -> bool:
         return not self.unranked
 
+    @property
+    def last_digit(self) -> float:
+        """A unit of the last digit shown."""
+        return float(10.0**-self.digits / (100 if self.unit == "%" else 1))
+
 
 MEASURES: dict[str, Measure] = {}
 """Every measure that a suite can emit."""

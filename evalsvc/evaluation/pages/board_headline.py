@@ -95,9 +95,12 @@ def _leader(column: Column, names: Mapping[int, str], tests: BoardComparison | N
         spread = "" if figure.sd is None else f" ± {measured(figure.sd, column.measure)}"
         value = f"{shown}{spread} over {counted(figure.n, 'run')}"
         return f"{names[order[0]]} is the only system with {column.title} so far: {value}."
-    same = takewhile(lambda each: measured(column.figures[each].mean or 0.0, column.measure) == shown, order)
-    equal = [names[system] for system in same]
-    if len(equal) > 1:
+    same = {
+        *takewhile(lambda each: measured(column.figures[each].mean or 0.0, column.measure) == shown, order)
+    }
+    wins = tests.wins(column.measure.key) if tests else ()
+    if len(same) > 1 and not any(same.issuperset(pair) for pair in wins):
+        equal = [names[system] for system in order if system in same]
         return f"{listed(equal)} have the same {column.title} to the shown digits."
     front = _in_front(column, tests) if tests else []
     parts = [] if len(front) > PAIR and front[0] == order[0] else [_pair(column, names, tests, untested)]

@@ -13,6 +13,7 @@ from workers.cli.command import main
 from workers.cli.local_files import read_local_gold
 from workers.metrics.systems import NO_VARIANCE, holm
 from workers.scoring.resampled_comparison import Draws, resampled
+from workers.scoring.significance import NEAR
 
 GOLD = [{"id": str(number), "label": "abc"[number % 3]} for number in range(60)]
 
@@ -60,6 +61,23 @@ def test_systems_whose_runs_err_once_each_in_different_classes_do_not_vary(write
     row = rows_of(report(capsys, *one, "--against", *two, *options, "--measures", "macro_f1"))["macro_f1"]
     assert (row["a_sd"], row["b_sd"], row["p"], row["d"]) == (0.0, 0.0, None, None)
     assert row["reason"] == NO_VARIANCE
+
+
+def test_no_run_is_ahead_of_several_whose_mean_is_the_same_to_the_shown_digits(write, capsys):
+    gold = [{"id": str(number), "label": "abc"[number % 3]} for number in range(1500)]
+
+    def wrong(name, count):
+        lines = [line | {"label": "a" if line["label"] != "a" else "b"} for line in gold[:count]]
+        return write(name, lines + gold[count:])
+
+    trio = [wrong("t0.jsonl", 150), wrong("t1.jsonl", 151), wrong("t2.jsonl", 598)]
+    words = ["--against", wrong("solo.jsonl", 300), "--gold", write("all.jsonl", gold)]
+    words += ["--task", "classification", "--measures", "accuracy", "--replicates", "199"]
+    found = report(capsys, *trio, *words)
+    row = rows_of(found)["accuracy"]
+    assert (row["p"], row["reason"]) == (None, NEAR)
+    assert row["difference"] == pytest.approx(1 / 4500)
+    assert found["sentences"] == ["A and B have the same accuracy to the shown digits."]
 
 
 def test_of_three_items_no_difference_is_said_to_be_found(write, options, capsys):

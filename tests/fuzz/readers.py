@@ -123,7 +123,7 @@ def _prechecked(content: str, data: bytes) -> None:
 
 def _training_counts(data: bytes) -> None:
     with suppress(DomainError):
-        read_counts(data)
+        read_counts(data, ["born_in", "7", ""])
 
 
 def _scored(unit: str, key: str, data: bytes) -> None:

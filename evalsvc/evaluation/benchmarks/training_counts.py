@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Collection
+from typing import Any, NamedTuple
 
 from annotation.testset import Companion, TestSet
 from evalsvc.core.errors.exceptions import DomainError
@@ -45,7 +46,12 @@ def shown_counts(benchmark: Benchmark, secret: SecretGold | None = None) -> dict
     return {} if are_held_back(benchmark, secret) else benchmark.training_counts
 
 
-def read_counts(content: bytes) -> dict[str, int]:
+class ReadCounts(NamedTuple):
+    by_label: dict[str, int]
+    heading: str = ""  # the line that was skipped
+
+
+def read_counts(content: bytes, labels: Collection[str]) -> ReadCounts:
     """Return counts by label from JSON or lines.
 
     Reject naming the bad line.
@@ -53,17 +59,18 @@ def read_counts(content: bytes) -> dict[str, int]:
     if len(content) > MAX_BYTES:
         raise _bad(f"The file is larger than {MAX_BYTES:,} bytes.")
     try:
-        text = content.decode("utf-8-sig").strip()
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise _bad("The file is not UTF-8 text.") from error
-    if not text:
+    if not text.strip():
         raise _bad("The file is empty.")
-    return _of_json(text) if text.startswith(("{", "[")) else _of_lines(text)
+    is_json = text.lstrip().startswith(("{", "["))
+    return ReadCounts(_of_json(text)) if is_json else _of_lines(text, labels)
 
 
 def _of_json(text: str) -> dict[str, int]:
     try:
-        counts = json.loads(text)
+        counts = json.loads(text, object_pairs_hook=_unrepeated)
     except ValueError as error:
         raise _bad(f"The file is not valid JSON: {error}.") from error
     except RecursionError as error:
@@ -76,19 +83,38 @@ def _of_json(text: str) -> dict[str, int]:
     return counts
 
 
-def _of_lines(text: str) -> dict[str, int]:
+def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise _bad(f"The JSON repeats {name}.")
+        found[name] = value
+    return found
+
+
+def _of_lines(text: str, labels: Collection[str]) -> ReadCounts:
     counts: dict[str, int] = {}
-    for number, line in enumerate(text.splitlines(), start=1):
-        name, count = _split(line.strip())
+    heading = ""
+    for number, line in enumerate(map(str.strip, text.splitlines()), start=1):
+        name, count = _split(line)
         if name and count:
             if name in counts:
                 raise _bad(f"Line {number} repeats {name}.")
             counts[name] = int(count)
-        elif line.strip() and number > 1:  # the first may be the heading of a table
-            raise _bad(f"Line {number} is {line.strip()[:60]!r}.")
+        elif line and (counts or heading or _names_label(line, labels)):
+            raise _bad(f"Line {number} is {line[:60]!r}.")
+        else:
+            heading = heading or line
     if not counts:
         raise _bad("No line has a name and a count.")
-    return counts
+    return ReadCounts(counts, heading)
+
+
+def _names_label(line: str, labels: Collection[str]) -> bool:
+    """True if a line begins with a label: then it is no heading, but a count that cannot be read."""
+    line = line.lstrip("\"'")
+    begun = (line[len(label) :] for label in labels if line.startswith(label))
+    return any(not rest or rest[0].isspace() or rest[0] in ",;\"'" for rest in begun)
 
 
 def _split(line: str) -> tuple[str, str]:

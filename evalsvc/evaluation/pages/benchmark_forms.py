@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -15,6 +16,7 @@ from evalsvc.core.web.forms import ModelChoices
 from evalsvc.core.web.markdown import MAX_LENGTH
 from evalsvc.evaluation import dates
 from evalsvc.evaluation.benchmarks.file_contract import LIMITS
+from evalsvc.evaluation.benchmarks.label_inventory import labels_of_set
 from evalsvc.evaluation.benchmarks.quotas import PHASE_QUOTAS
 from evalsvc.evaluation.benchmarks.setting_checks import KINDS
 from evalsvc.evaluation.benchmarks.training_counts import read_counts, training_sets
@@ -132,6 +134,7 @@ class RulesForm(SectionedForm):
             rules_of(benchmark) if benchmark else {}
         )
         super().__init__(*args, **{"initial": initial, **kwargs})
+        self.benchmark, self.heading = benchmark, ""
         if benchmark is None or not benchmark.training_counts:
             del self.fields["no_training_counts"]
         beside = training_sets(benchmark) if benchmark else {}
@@ -164,14 +167,26 @@ class RulesForm(SectionedForm):
     def clean_time_zone(self) -> str:
         return self.cleaned_data["time_zone"] or "UTC"
 
-    def clean_training_counts(self) -> dict[str, int] | None:
-        file = self.cleaned_data["training_counts"]
-        if not file:
-            return None
-        try:
-            return read_counts(file.read())
-        except DomainError as refusal:
-            raise forms.ValidationError(f"{refusal.detail} {refusal.hint}".strip()) from refusal
+    def clean(self) -> dict[str, Any]:
+        """Read the training counts: which line is a heading depends on the labels."""
+        values = super().clean() or {}
+        file = values.get("training_counts")
+        values["training_counts"] = None
+        if file:
+            try:
+                values["training_counts"], self.heading = read_counts(file.read(), self.label_names(values))
+            except DomainError as refusal:
+                self.add_error("training_counts", f"{refusal.detail} {refusal.hint}".strip())
+        return values
+
+    def label_names(self, values: Mapping[str, Any]) -> set[str]:
+        return {label["name"] for label in self.benchmark.labels} if self.benchmark else set()
+
+    @property
+    def skipped(self) -> str:
+        """Sentence on the line of the training counts that was skipped."""
+        line = f"{self.heading[:59]}…" if len(self.heading) > 60 else self.heading
+        return f"The first line of the training counts, “{line}”, was skipped as a heading." if line else ""
 
     @property
     def rules(self) -> dict[str, Any]:
@@ -292,8 +307,12 @@ class BoardForm(RulesForm):
     def clean_slug(self) -> str:
         return slug_from_title(self, "slug")
 
+    def label_names(self, values: Mapping[str, Any]) -> set[str]:
+        sets, task = values.get("test_sets", ()), values.get("task", "")
+        return {label["name"] for test_set in sets for label in labels_of_set(test_set, task)}
+
     def clean(self) -> dict[str, Any]:
-        values = super().clean() or {}
+        values = super().clean()
         task = values.get("task", "")
         for test_set in values.get("test_sets", ()) if task else ():
             if test_set.kind not in KINDS[task]:

@@ -75,8 +75,14 @@ def new_board(request: HttpRequest) -> HttpResponse:
     person = users.person(request)
     form = BoardForm(*_submitted(request), test_sets=selectable_sets(person))
     if form.is_valid() and (made := attempt(form, lambda: _create(form, person), "test_sets")):
+        _say_skipped(request, form)
         return redirect("setting-new", made.slug)
     return _form_page(request, "board_new.html", form)
+
+
+def _say_skipped(request: HttpRequest, form: RulesForm) -> None:
+    if form.skipped:
+        messages.info(request, form.skipped)
 
 
 def _create(form: BoardForm, person: User) -> Benchmark:
@@ -304,6 +310,8 @@ def change_board(request: HttpRequest, slug: str) -> HttpResponse:
     if form.is_valid():
         change = rules.effect if request.POST.get("do") == "show" else rules.change
         changed = attempt(form, lambda: change(benchmark, by=person, **form.rules))
+        if changed:
+            _say_skipped(request, form)
         if isinstance(changed, rules.BoardEffect):
             show_effect(request, changed)
         elif changed:

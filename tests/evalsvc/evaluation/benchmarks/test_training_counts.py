@@ -25,7 +25,7 @@ from tests.cast.benchmarks import LABELS, RELATION_GOLD, BenchmarkCast, freeze
     ],
 )
 def test_counts_are_read_from_json_and_from_lines(content: bytes) -> None:
-    assert read_counts(content) == {"born_in": 1204, "/people/person/place_lived": 0}
+    assert read_counts(content, LABELS).by_label == {"born_in": 1204, "/people/person/place_lived": 0}
 
 
 @pytest.mark.parametrize(
@@ -45,17 +45,43 @@ def test_counts_are_read_from_json_and_from_lines(content: bytes) -> None:
         (b"a 1\nb" + b" " * 900_000 + b"c", "Line 2 is 'b"),
         (b"a 1\nb" + b" ;" * 400_000 + b"c", "Line 2 is 'b"),
         (b"12", "name and a count"),
+        (b'{"born_in": 12, "born_in": 13}', "repeats born_in"),
+        (b"\n\nborn_in 12\ndied_in many\n", "Line 4 is 'died_in many'"),
+        (b"relation count\nlabel number\nborn_in 12\n", "Line 2 is 'label number'"),
     ],
 )
 def test_an_invalid_file_is_rejected_with_its_line_or_value(content: bytes, named: str) -> None:
     with pytest.raises(DomainError) as caught:
-        read_counts(content)
+        read_counts(content, LABELS)
     assert named in caught.value.detail
     assert (caught.value.code, caught.value.field) == ("bad_counts", "training_counts")
 
 
 def test_a_name_may_end_in_digits_and_hold_commas() -> None:
-    assert read_counts(b"rel_1,204\na, b,120\n7,3\n") == {"rel_1": 204, "a, b": 120, "7": 3}
+    assert read_counts(b"rel_1,204\na, b,120\n7,3\n", ()) == ({"rel_1": 204, "a, b": 120, "7": 3}, "")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "born_in;1.234",
+        "born_in\t1\u00a0234",
+        "born_in\t١٢٣",
+        "born_in 1e3",
+        "'born_in',12.0",
+        "born_in\t-3",
+        "born_in",
+    ],
+)
+def test_a_first_line_that_begins_with_a_label_is_no_heading(line: str) -> None:
+    with pytest.raises(DomainError) as caught:
+        read_counts(f"{line}\nworks_for 5\n".encode(), LABELS)
+    assert caught.value.detail == f"Line 1 is {line!r}."
+
+
+@pytest.mark.parametrize("line", ["relation,count", "born_in_what;n", "Relations of 2020 – all"])
+def test_a_heading_is_skipped_and_named(line: str) -> None:
+    assert read_counts(f"\n{line}\nborn_in 5\n".encode(), LABELS) == ({"born_in": 5}, line)
 
 
 @pytest.mark.django_db

@@ -20,6 +20,8 @@ View = TypeVar("View", bound=Callable[..., Any])
 # the longest form: a plan of 200,000 characters of four bytes, each of which a browser sends as three
 PAGE_BODY_BYTES = 2_500_000
 FORM_BYTES = 1_000_000  # a form around its files
+ENCODED_BYTES = 100_000  # of a stranger, and outside of a place: decoding takes 75 times as much memory
+ENCODED = "application/x-www-form-urlencoded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +53,13 @@ def largest_body() -> int:
     return max(settings.UPLOAD_MAX_BYTES, settings.MODEL_MAX_BYTES) + FORM_BYTES
 
 
-def limit_of_view(view: Any, *, logged_in: bool) -> int:
+def limit_of_view(view: Any, *, logged_in: bool, is_encoded: bool = False) -> int:
     """Return the greatest length of a body for a view."""
     if endpoint := getattr(view, "cls", None):
         kinds = {parser.media_type for parser in endpoint.parser_classes}
         return largest_body() if "multipart/form-data" in kinds else settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    if is_encoded:
+        return PAGE_BODY_BYTES if logged_in else ENCODED_BYTES
     files: Files | None = getattr(view, "files", None)
     if files is None or (files.needs_login and not logged_in):
         return PAGE_BODY_BYTES

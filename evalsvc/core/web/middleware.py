@@ -15,7 +15,7 @@ from rest_framework.exceptions import ValidationError
 from evalsvc.core.errors.exceptions import DomainError, TooLarge
 from evalsvc.core.errors.handlers import describe, is_api, problem, problem_page
 from evalsvc.core.web import places
-from evalsvc.core.web.body_limits import PAGE_BODY_BYTES, length_of, limit_of_view
+from evalsvc.core.web.body_limits import ENCODED, ENCODED_BYTES, PAGE_BODY_BYTES, length_of, limit_of_view
 from evalsvc.core.web.form_parts import NoFiles
 from evalsvc.core.web.text_validation import is_storable
 from evalsvc.core.web.unknown_names import page_query_errors, posted_errors, query_errors, unread_errors
@@ -103,7 +103,7 @@ class FullLengthStream:
 
 
 class BodyLimitMiddleware:
-    """Reject a body that is too long for its address; parse long forms with files in a place for files.
+    """Reject a body that is too long for its address; parse long forms in a place for files.
 
     Before the CSRF check, which reads the form of anybody.
     """
@@ -117,13 +117,14 @@ class BodyLimitMiddleware:
     def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
         if not is_api(request) and not hasattr(view, "files"):
             request.upload_handlers = [NoFiles(request)]
-        length = length_of(request)
-        if length <= PAGE_BODY_BYTES:  # without a look at the session
+        length, is_encoded = length_of(request), request.content_type == ENCODED and not is_api(request)
+        if length <= (ENCODED_BYTES if is_encoded else PAGE_BODY_BYTES):  # without a look at the session
             return None
         try:
-            most = limit_of_view(view, logged_in=request.user.is_authenticated)
+            most = limit_of_view(view, logged_in=request.user.is_authenticated, is_encoded=is_encoded)
             if length > most:
-                raise _too_long(length, most, may_log_in=hasattr(view, "files") and most == PAGE_BODY_BYTES)
+                more = limit_of_view(view, logged_in=True, is_encoded=is_encoded)
+                raise _too_long(length, most, may_log_in=more > most)
             if not is_api(request):  # the parser of an endpoint takes a place itself
                 with places.files.taken(request.user.pk or "no login"):
                     request.POST  # noqa: B018  parses the form

@@ -21,7 +21,7 @@ import evalsvc.core.accounts.pages
 import evalsvc.evaluation.pages
 from annotation.pages import releases
 from evalsvc.core.web import body_limits, places
-from evalsvc.core.web.body_limits import PAGE_BODY_BYTES, limit_of_head, limit_of_view
+from evalsvc.core.web.body_limits import ENCODED, ENCODED_BYTES, PAGE_BODY_BYTES, limit_of_head, limit_of_view
 from evalsvc.serving.request_buffer import SMALL_BODY_BYTES
 from tests.cast.basics import person
 from tests.cast.projects import create_project, curator
@@ -63,8 +63,8 @@ class Unread:
     readline = read
 
 
-def send(client: Client, address: str, length: int, *, body: Any = None) -> Any:
-    more: dict[str, Any] = {"CONTENT_TYPE": MULTIPART, "CONTENT_LENGTH": str(length)}
+def send(client: Client, address: str, length: int, *, body: Any = None, kind: str = MULTIPART) -> Any:
+    more: dict[str, Any] = {"CONTENT_TYPE": kind, "CONTENT_LENGTH": str(length)}
     return client.generic("POST", address, **more, **{"wsgi.input": body or Unread()})
 
 
@@ -83,6 +83,30 @@ def test_no_page_reads_a_long_body_of_a_stranger(client: Client, session: str) -
     for address in PAGES:
         size = PAGE_BODY_BYTES + (releases.MAX_BYTES if address == "/check-a-copy/" else 0)
         assert send(client, address, size + 1).status_code == 413, address
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("charset", ["", "; charset=utf-8"])
+def test_no_page_decodes_a_long_form_of_a_stranger(client: Client, charset: str) -> None:
+    """Percent escapes take 75 times their length to decode: 20 MB of them took 700 MB."""
+    for address in PAGES:
+        response = send(client, address, ENCODED_BYTES + 1, kind=ENCODED.title() + charset)
+        assert response.status_code == 413, address
+        assert "Log in" in response.content.decode()
+
+
+@pytest.mark.django_db
+def test_a_page_decodes_a_long_form_of_a_person_in_a_place_for_files(client: Client) -> None:
+    project = create_project()
+    client.force_login(curator())
+    address = f"/projects/{project.slug}/ontology/plan/"
+    with places.files.taken(curator().pk):
+        places.files.of_thread.has_place = False  # another thread has it
+        assert send(client, address, ENCODED_BYTES + 1, kind=ENCODED).status_code == 429
+    form = b"action=add&plan=" + b"%61" * (ENCODED_BYTES // 3)
+    assert client.generic("POST", address, form, content_type=ENCODED).status_code != 429
+    for marked in MARKED:
+        assert send(client, marked, PAGE_BODY_BYTES + 1, kind=ENCODED).status_code == 413, marked
 
 
 @pytest.mark.django_db

@@ -78,14 +78,16 @@ def _stated(lines: Iterable[bytes], sums: Sums) -> dict[str, str]:
     stated, wrong = dict[str, str](), 0
     for number, line in enumerate(lines, 1):
         match = SUM_LINE.fullmatch(line.decode(errors="replace").rstrip("\r\n"))
-        if match is not None:
-            stated[match[2]] = match[1]
-            continue
-        wrong += 1
-        if wrong <= MOST_LINES:
-            sums.differences.append((SUMS, f"Line {number} is not a SHA-256, two spaces and a name."))
+        fault = ""
+        if match is None:
+            fault = "is not a SHA-256, two spaces and a name"
+        elif stated.setdefault(match[2], match[1]) != match[1]:
+            fault = f"states another SHA-256 of {match[2][:60]}"
+        wrong += bool(fault)
+        if fault and wrong <= MOST_LINES:
+            sums.differences.append((SUMS, f"Line {number} {fault}."))
     if wrong > MOST_LINES:
-        sums.differences.append((SUMS, f"{wrong - MOST_LINES:,} more lines are wrong in the same way."))
+        sums.differences.append((SUMS, f"{wrong - MOST_LINES:,} more lines are wrong."))
     return stated
 
 

@@ -113,9 +113,11 @@ def numbers(text: str) -> dict[str, float]:
     """Read lines of a class and its number."""
     found: dict[str, float] = {}
     for line in filter(None, map(str.strip, text.split("\n"))):
-        name, _, value = line.rpartition("=")
+        before, _, value = line.rpartition("=")
+        if (name := before.strip()) in found:
+            raise DomainError("bad_composition", f"{name[:80]} has two numbers.")
         try:
-            found[name.strip()] = float(value)
+            found[name] = float(value)
         except ValueError:
             hint = "Write the class, = and a number, for example: person = 2."
             raise DomainError("bad_composition", f"{line[:80]!r} has no number.", hint=hint) from None

@@ -128,6 +128,8 @@ def add(
     if runs is not None and not 1 <= runs <= 10_000:
         raise DomainError("bad_figure", f"{runs} runs. Use a whole number from 1.", field="runs")
     figures = {_name(name): _figures(setting, name, printed) for name, printed in systems.items()}
+    if len(figures) < len(systems):
+        raise DomainError("bad_figure", "Two systems have the same name.", field="systems")
     rows = [
         ReportedSystem(setting=setting, system=name, figures=printed, runs=runs, by=by, **reference)
         for name, printed in figures.items()
@@ -224,6 +226,9 @@ def read_table(setting: Setting, text: str) -> dict[str, dict[str, str]]:
     heads, *rows = csv.reader(lines, delimiter=separator)
     titles = {name: m.key for m in offered(setting.kind) for name in (m.title.casefold(), m.key)}
     keys = [titles.get(head.strip().casefold(), head.strip()) for head in heads[1:]]
+    if repeated := next((key for key in keys if keys.count(key) > 1), ""):
+        detail = f"Line 1 repeats {repeated[:60]}."
+        raise DomainError("bad_figure", detail, hint=_TABLE, field="systems")
     systems: dict[str, dict[str, str]] = {}
     for number, cells in enumerate(rows, start=2):
         name = cells[0].strip() if cells else ""

@@ -71,7 +71,7 @@ def test_a_changed_text_is_named_with_both_digests(copy: Path, name: str) -> Non
 def test_of_a_list_of_checksums_twenty_wrong_lines_are_named() -> None:
     sums = checksums.compare_sums({"SHA256SUMS": lambda: [b"\n"] * 1_000})
     assert len(sums.differences) == 21
-    assert sums.differences[-1] == ("SHA256SUMS", "980 more lines are wrong in the same way.")
+    assert sums.differences[-1] == ("SHA256SUMS", "980 more lines are wrong.")
 
 
 def test_a_slug_that_no_set_can_have_is_looked_up_nowhere(copy: Path) -> None:
@@ -80,6 +80,14 @@ def test_a_slug_that_no_set_can_have_is_looked_up_nowhere(copy: Path) -> None:
     result = edited(copy, "manifest.json", f'"{slug}"', '"a\\u0000"', sums=True)
     assert result.slug == ""
     assert "It is not as in a release" in result.differences["manifest.json"][0]
+
+
+def test_a_second_checksum_of_a_file_is_named() -> None:
+    right = hashlib.sha256(b"Mine.").hexdigest()
+    for digests in ((right, "0" * 64), ("0" * 64, right)):
+        lines = [f"{digest}  README.md\n".encode() for digest in digests]
+        sums = checksums.compare_sums({"SHA256SUMS": lines.__iter__, "README.md": [b"Mine."].__iter__})
+        assert ("SHA256SUMS", "Line 2 states another SHA-256 of README.md.") in sums.differences
 
 
 def test_a_changed_label_is_named_with_what_the_answers_give(copy: Path) -> None:

@@ -218,6 +218,8 @@ def test_a_member_composes_a_measure_on_the_page_and_an_organiser_admits_it(
     assert not benchmark.measures.exists()
     rejected = client.post(address, sent | {"action": "words", "gammas": "PER"})
     assert (rejected.status_code, "has no number" in rejected.content.decode()) == (400, True)
+    rejected = client.post(address, sent | {"action": "words", "gammas": "PER = 1\nLOC = 1\nPER = 2"})
+    assert (rejected.status_code, "PER has two numbers" in rejected.content.decode()) == (400, True)
     rejected = client.post(address, sent | {"action": "words", "gammas": "PER = 1\n* = 1"})
     assert (rejected.status_code, "lack LOC" in rejected.content.decode()) == (400, True)
     assert client.post(address, sent | {"action": "words"}).status_code == 302

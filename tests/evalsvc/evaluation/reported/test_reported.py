@@ -185,6 +185,13 @@ def test_the_same_table_is_not_entered_twice(setting: Setting, cast: BenchmarkCa
         enter(setting, cast, "harbecke-3")
 
 
+def test_two_systems_of_a_table_have_different_names(setting: Setting, cast: BenchmarkCast) -> None:
+    systems = {"CNN": {"micro_f1": "66.7"}, "CNN ": {"micro_f1": "50.0"}}
+    with pytest.raises(DomainError, check=code("bad_figure")):
+        entries.add(setting, by=cast.olga, paper="Gao", table="5", systems=systems)
+    assert not setting.reported.exists()
+
+
 def test_a_board_shows_reported_systems_as_hollow_marks_and_never_ranks_them(
     client: Client, cast: BenchmarkCast, benchmark: Benchmark
 ) -> None:
@@ -236,6 +243,7 @@ def test_an_organiser_pastes_a_table_and_removes_a_system_of_it(
         ("Model\tmicro_f1\nCNN\t1.0\t2.0", "Line 2 has 3 cells, not 2."),
         ("Model\tmicro_f1\nCNN\t1.0\nCNN\t2.0", "Line 3 repeats a system."),
         ("Model\tmirco_f1\nCNN\t1.0", "mirco_f1 is not a measure"),
+        ("Model\tmicro_f1\tMicro F1\nCNN\t1.0\t2.0", "Line 1 repeats micro_f1."),
     ],
 )
 def test_a_page_says_what_is_wrong_in_a_pasted_table(

@@ -32,9 +32,15 @@ def zone_key(benchmark: Benchmark) -> str:
 def stated(at: datetime, benchmark: Benchmark) -> str:
     """Write a moment in the zone of the benchmark, and in UTC if that is another."""
     in_utc = f"{at.astimezone(ZoneInfo('UTC')):%Y-%m-%d %H:%M} UTC"
+    local = local_time(at, benchmark)
+    return f"{local} ({in_utc})" if local else in_utc
+
+
+def local_time(at: datetime, benchmark: Benchmark) -> str:
+    """Write a moment in the zone of the benchmark, nothing if that is UTC."""
     if benchmark.time_zone == "UTC":
-        return in_utc
-    return f"{at.astimezone(zone_of(benchmark)):%Y-%m-%d %H:%M} {zone_title(benchmark)} ({in_utc})"
+        return ""
+    return f"{at.astimezone(zone_of(benchmark)):%Y-%m-%d %H:%M} {zone_title(benchmark)}"
 
 
 def moment(at: datetime | None, benchmark: Benchmark) -> datetime | None:

@@ -65,6 +65,9 @@ class MovesSerializer(serializers.Serializer[Moves]):
     systems = SystemMoveSerializer(many=True)
     left = serializers.SerializerMethodField(help_text="Names of the systems on the earlier board alone.")
     left_systems = LeftSystemSerializer(many=True, source="left", help_text="These systems with their teams.")
+    withdrawn = serializers.IntegerField(
+        help_text="Runs withdrawn after scoring: ranks and figures of both versions are counted without them."
+    )
     turned = serializers.SerializerMethodField(help_text="Pairs whose order by the main measure turned.")
     labels = LabelMoveSerializer(
         many=True, help_text="The greatest effect first; empty while the gold is hidden."

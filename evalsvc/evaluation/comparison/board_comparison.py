@@ -215,6 +215,10 @@ class BoardComparison(Comparison):
         """How far one answer in the rarest class moves macro F1 of a run, at most; of open gold alone."""
         return None if self.board.policy.hidden else self.stored_tests.macro_flip
 
+    def includes(self, key: str) -> bool:
+        """True for a measure that the board tests, also if no pair of systems has a test."""
+        return self._stored(key) is not None
+
     def with_p(self, key: str) -> list[StoredTest]:
         """Return the tests of a measure that have a p."""
         pairs = self._stored(key)

@@ -29,7 +29,7 @@ from evalsvc.evaluation.disclosure.policy import CLASS_FAMILY, RELATION_CLASSES
 from evalsvc.evaluation.measures.computation import complete_options
 from evalsvc.evaluation.measures.menu import as_shown, board_measures
 from evalsvc.evaluation.models import Setting, SettingVersion
-from evalsvc.evaluation.roles import Person, visible
+from evalsvc.evaluation.roles import Person, visible, was_sealed
 
 MAX_BOARDS = 20
 
@@ -85,13 +85,15 @@ class LabelMove:
 class Moves:
     """Boards of a version and of the one that was shown before it, over the runs that both scored.
 
-    `left` are the systems on the earlier board alone, `entered` those on the newer one alone.
+    `left` are the systems on the earlier board alone, `entered` those on the newer one alone. So many runs of
+    either were `withdrawn` when their figures were known; they are on neither.
     """
 
     before: Board
     after: Board
     left: list[BoardSystem]
     entered: list[BoardSystem]
+    withdrawn: int
 
     @property
     def setting(self) -> Setting:
@@ -154,6 +156,15 @@ class Moves:
         among = f"{counted(climbed, 'system')} of {len(self.systems):,} changed rank"
         return f"{among}, {counted(turned, 'pair')} reversed by {title}. Not a significance test."
 
+    @property
+    def without(self) -> str:
+        """Say how many runs the report leaves out that the boards may have shown, empty for none."""
+        if not self.withdrawn:
+            return ""
+        were, them = ("run was", "it") if self.withdrawn == 1 else ("runs were", "them")
+        counted_without = f"ranks and figures of both versions are counted without {them}"
+        return f"{self.withdrawn:,} {were} withdrawn after scoring; {counted_without}."
+
     @cached_property
     def labels(self) -> list[LabelMove]:
         """Labels by their effect on micro F1, over the first 50 systems; none while gold is hidden."""
@@ -185,8 +196,10 @@ def moves(setting: Setting, number: int, *, person: Person | None = None) -> Mov
     systems = [{run.system_id for run in runs.values() if run.active} for runs in (earlier, later)]
     alone = [systems[0] - systems[1], systems[1] - systems[0]] if not first.sealed else [set[int]()] * 2
     known = second.systems if second.figures.runs else Systems([setting.benchmark_id])
-    named = (sorted((known[pk] for pk in each), key=attrgetter("name", "pk")) for each in alone)
-    return Moves(first, second, *named)
+    left, entered = (sorted((known[pk] for pk in each), key=attrgetter("name", "pk")) for each in alone)
+    dropped = (run.dropped_at for run in (earlier | later).values())
+    withdrawn = sum(at is not None and not was_sealed(setting, at) for at in dropped)
+    return Moves(first, second, left, entered, 0 if first.sealed else withdrawn)
 
 
 def between(first: TestSet, second: TestSet, user: User) -> list[BoardMove]:

@@ -211,7 +211,7 @@ class BoardView:
             return EARLIER if board.version.number < board.setting.version else NOT_YET
         if board.policy.hidden:
             return NOT_LET_OUT
-        return NO_TEST if self.first.bands else UNTESTED
+        return NO_TEST if self.first.tests.includes(board.order_by) else UNTESTED
 
     @cached_property
     def _tested(self) -> set[int]:

@@ -198,9 +198,15 @@ def _schemes(
 
 
 def _scheme_finding(columns: Sequence[Column], names: Names) -> str:
-    if all(column.order == columns[0].order for column in columns):
+    orders = [column.order for column in columns]
+    if not any(orders):
+        return "No order yet"
+    if all(order == orders[0] for order in orders):
         return "The order is the same under all five weightings"
-    first, last = columns[0].order, columns[-1].order
+    first, last = orders[0], orders[-1]
     if first and last and first[0] != last[0]:
         return f"{quoted(names[first[0]])} is first by micro, {quoted(names[last[0]])} by macro"
-    return "The order below the first rank depends on the weighting" if first else "No order yet"
+    most = max(map(len, orders))
+    if lacking := sum(len(order) < most for order in orders):
+        return f"{lacking} of the five weightings {'lacks' if lacking == 1 else 'lack'} figures"
+    return "The order below the first rank depends on the weighting"

@@ -14,6 +14,7 @@ from evalsvc.core.web.views import row_id
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import final_entries
 from evalsvc.evaluation.benchmarks.row_rules import BY_CHOICE
+from evalsvc.evaluation.dates import local_time
 from evalsvc.evaluation.disclosure.distinct_runs import COLUMNS, Digests, Firsts, keys_of
 from evalsvc.evaluation.disclosure.policy import hidden_among
 from evalsvc.evaluation.measures.menu import as_shown
@@ -39,6 +40,11 @@ class ListedRun:
     figure: str
     measure: str
     final: str = ""
+
+    @property
+    def local_time(self) -> str:
+        """When it was submitted in the zone of its benchmark, by which organisers filter; nothing for UTC."""
+        return local_time(self.submission.created_at, self.submission.benchmark)
 
 
 def remark(submission: Submission) -> str:

@@ -13,7 +13,7 @@ from evalsvc.core.errors.exceptions import QuotaExceeded
 from evalsvc.evaluation.dates import ANYWHERE, stated
 from evalsvc.evaluation.disclosure.policy import Policy
 from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion, Submission
-from tests.cast.benchmarks import BenchmarkCast
+from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast
 from tests.workers.handlers.test_score import LABEL_LINES
 
 END = datetime(2031, 12, 2, 11, 59, tzinfo=UTC)
@@ -61,6 +61,20 @@ def test_the_board_and_the_form_for_runs_state_when_a_setting_closes(
     for name in ("board", "submit"):
         page = client.get(reverse(name, args=["rel"])).content.decode()
         assert "2031-12-01 23:59 AoE (2031-12-02 11:59 UTC)" in page
+
+
+@pytest.mark.django_db
+def test_lists_of_runs_have_the_date_by_which_organisers_filter(client: Client, cast: BenchmarkCast) -> None:
+    benchmark = cast.relations(time_zone=ANYWHERE)
+    run = cast.submit(benchmark, [{"id": line["id"], "label": "born_in"} for line in RELATION_GOLD])
+    Submission.objects.update(created_at="2026-11-28T01:01Z")
+    client.force_login(cast.olga)
+    address = reverse("board-runs", args=[benchmark.slug])
+    page = " ".join(client.get(address, {"until": "2026-11-27"}).content.decode().split())
+    assert "28 Nov, 01:01</time> UTC<br><small>2026-11-27 13:01 AoE</small>" in page.replace(" 2026,", ",")
+    assert f"/{run.pk}/" not in client.get(address, {"since": "2026-11-28"}).content.decode()
+    Benchmark.objects.update(time_zone="UTC")
+    assert "</time> UTC" not in client.get(address).content.decode()
 
 
 @pytest.mark.django_db

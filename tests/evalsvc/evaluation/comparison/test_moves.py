@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 
 from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.comparison.moves import Moves, moves
 from evalsvc.evaluation.models import Benchmark, Setting
@@ -100,6 +101,21 @@ def test_hidden_gold_shows_no_labels_but_to_organisers(setting: Setting, cast: B
     hidden = Setting.objects.get()
     assert moves(hidden, 2, person=cast.kim).labels == []
     assert moves(hidden, 2, person=cast.olga).labels
+
+
+def test_the_report_states_how_many_runs_it_leaves_out_as_they_were_withdrawn(
+    client: Client, setting: Setting, cast: BenchmarkCast
+) -> None:
+    found = revised(setting, cast)
+    assert (found.withdrawn, found.without) == (0, "")
+    submission_states.withdraw(setting.benchmark.submissions.get(system__name="Net"), by=cast.kim)
+    address, text = "/boards/rel/settings/main/versions/2/", "1 run was withdrawn after scoring; ranks and "
+    assert text in client.get(address).content.decode()
+    assert text in client.get(f"{address}moves.json").json()["caption"]
+    client.force_login(cast.kim)
+    assert client.get(f"/api/v1{address.replace('boards', 'benchmarks')}moves").json()["withdrawn"] == 1
+    Setting.objects.update(sealed=True)
+    assert moves(Setting.objects.get(), 2).withdrawn == 0
 
 
 def test_the_first_version_has_no_report(setting: Setting) -> None:

@@ -19,6 +19,7 @@ from evalsvc.evaluation.disclosure.policy import ShownValue
 from evalsvc.evaluation.measures.menu import MENU
 from evalsvc.evaluation.pages.board_headline import sentence
 from evalsvc.evaluation.pages.board_reversals import Order, agreements, reversed_pairs
+from evalsvc.evaluation.pages.board_view import _scheme_finding
 from evalsvc.evaluation.pages.page_table import cell
 
 A, B, C = 1, 2, 3
@@ -73,6 +74,24 @@ def test_without_scores_no_leader_is_named() -> None:
         text = sentence(empty, [], NAMES)
         assert text.startswith("No system")
         assert not any(name in text for name in NAMES.values())
+
+
+@pytest.mark.parametrize(
+    ("orders", "finding"),
+    [
+        (["ab"] * 5, "The order is the same under all five weightings"),
+        (["ab", "ba", "ab", "ab", "ba"], "“Alder” is first by micro, “Birch” by macro"),
+        (["abc", "acb", "abc", "abc", "abc"], "The order below the first rank depends on the weighting"),
+        (["ab", "", "", "", ""], "4 of the five weightings lack figures"),
+        (["ab", "ab", "ab", "ab", "a"], "1 of the five weightings lacks figures"),
+        ([""] * 5, "No order yet"),
+    ],
+)
+def test_the_finding_of_weightings_is_of_those_that_have_figures(orders: list[str], finding: str) -> None:
+    columns = [
+        column(**{system: runs(0.9 - 0.1 * place) for place, system in enumerate(order)}) for order in orders
+    ]
+    assert _scheme_finding(columns, NAMES) == finding
 
 
 def test_a_pair_is_reversed_when_another_column_orders_it_the_other_way() -> None:

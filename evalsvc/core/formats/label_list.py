@@ -5,8 +5,10 @@ A list has one label per line, or OpenNRE's relation numbers as JSON or as `name
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -45,7 +47,12 @@ def _from_json(text: str, problems: Problems) -> list[str]:
         numbers = msgspec.json.decode(text, type=dict[str, int])
     except (msgspec.DecodeError, RecursionError) as error:
         problems.stop("not_json", value=text, expected=f"an object of relation: number ({error})")
-    return _once([(1, name) for name in sorted(numbers, key=lambda name: numbers[name])], problems)
+    names = [name for name, _ in json.loads(text, object_pairs_hook=list, parse_int=str)]  # repeated ones too
+    for name, after in pairwise(sorted(numbers, key=numbers.__getitem__)):
+        if numbers[name] == numbers[after]:
+            hint = f"{name} has it, too."
+            problems.add("wrong_type", line=1, value=after, expected="a number of its own", hint=hint)
+    return _once([(1, name) for name in sorted(names, key=numbers.__getitem__)], problems)
 
 
 def _once(lines: list[tuple[int, str]], problems: Problems) -> list[str]:

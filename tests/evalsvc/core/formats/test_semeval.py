@@ -92,3 +92,17 @@ def test_labels_that_merely_end_in_numbers_keep_them():
 def test_broken_inventories_are_rejected(data):
     with pytest.raises(FileRejected):
         labels(data)
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (b'{"born_in": 0, "works_for": 1, "born_in": 2}', "duplicate_label"),
+        (b'{"born_in": 0, "works_for": 1, "part_of": 1}', "wrong_type"),
+    ],
+)
+def test_relation_numbers_state_the_place_of_each_label_once(data: bytes, code: str) -> None:
+    """The last number of a label won, and labels with one number stood as they came."""
+    with pytest.raises(FileRejected) as error:
+        labels(data)
+    assert [problem.code for problem in error.value.problems.first] == [code]

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from annotation.releases.layout import GOLD
 from annotation.releases.outcome import AnswerRow, Judge, ProvenanceRow, Rules, Step
 from annotation.releases.sides import Side
 from evalsvc.core.formats.label_mapping import Payload
@@ -109,8 +110,18 @@ def compare(first: Side, second: Side) -> Comparison:
 
 
 def _read(side: Side) -> dict[str, _Line]:
-    decode = msgspec.json.Decoder(dict[str, Any]).decode
-    return {item["id"]: _line(item) for item in map(decode, side.gold())}
+    """Return the lines of the gold by id; raise ValueError for one that is not as in a release."""
+    decode, lines = msgspec.json.Decoder(dict[str, Any]).decode, dict[str, _Line]()
+    for number, line in enumerate(side.gold(), 1):
+        try:
+            item = decode(line)
+            id, read = item["id"], _line(item)
+        except (msgspec.MsgspecError, KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"{GOLD} of {side.title}: line {number:,} is not a gold line.") from error
+        if id in lines:
+            raise ValueError(f"{GOLD} of {side.title}: line {number:,} repeats the id {id!r}.")
+        lines[id] = read
+    return lines
 
 
 def _line(item: dict[str, Any]) -> _Line:

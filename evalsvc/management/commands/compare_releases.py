@@ -21,7 +21,12 @@ class Command(ScoringCommand):
         parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        found = compare(_side(options["first"]), _side(options["second"]))
+        try:
+            found = compare(_side(options["first"]), _side(options["second"]))
+        except OSError as error:
+            raise CommandError(f"Cannot read {error.filename} ({error.strerror}).") from error
+        except ValueError as error:
+            raise CommandError(f"{error} Check the folder with `verify_release`.") from error
         if options["json"]:
             self.stdout.write(canonical_line(msgspec.to_builtins(found)).decode(), ending="")
             return
@@ -34,7 +39,5 @@ def _side(name: str) -> Side:
         return side_of(get_test_set(name))
     try:
         return side_of_folder(Path(name))
-    except OSError as error:
-        raise CommandError(f"Cannot read {error.filename} ({error.strerror}).") from error
     except (msgspec.MsgspecError, KeyError) as error:
         raise CommandError(f"{name} is not a release folder: {error}.") from error

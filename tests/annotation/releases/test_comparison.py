@@ -7,7 +7,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
@@ -148,6 +148,32 @@ def test_the_command_compares_folders_and_sets_alike(
         outputs.append(json.loads(capsys.readouterr().out))
     assert outputs[0] == outputs[1]
     assert [change["id"] for change in outputs[0]["changes"]] == ["s2"]
+
+
+@pytest.mark.parametrize(
+    ("name", "damage", "message"),
+    [
+        ("gold.jsonl", None, "Cannot read .*gold.jsonl"),
+        ("gold.jsonl", b"%s%s", "line 2 repeats the id 's0'"),
+        ("gold.jsonl", b"%s{", "line 2 is not a gold line"),
+        ("gold.jsonl", b'%s{"id": "s1"}', "line 2 is not a gold line"),
+        ("manifest.json", b"[]", "is not a release folder"),
+        ("provenance.jsonl", b"%s{", "verify_release"),
+    ],
+)
+def test_a_damaged_folder_is_not_compared_and_the_place_is_named(
+    tmp_path: Path, name: str, damage: bytes | None, message: str
+) -> None:
+    """Of two lines with one id, the last was compared without a word."""
+    project = project_of_pairs()
+    sound = frozen(project)
+    decide(project, "A")
+    folder.write_folder(frozen(project, "1.1"), tmp_path / "1.1")
+    path = tmp_path / "1.1" / name
+    first = path.read_bytes().splitlines(keepends=True)[0]
+    path.unlink() if damage is None else path.write_bytes(damage.replace(b"%s", first))
+    with pytest.raises(CommandError, match=message):
+        call_command("compare_releases", sound.slug, str(path.parent))
 
 
 def test_a_comparison_is_a_download_of_both_sets(client: Client) -> None:

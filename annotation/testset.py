@@ -12,9 +12,10 @@ from itertools import chain
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
 from django.db import models, transaction
 from django.db.models import Q, Sum
-from django.db.models.functions import Length, Now
+from django.db.models.functions import SHA256, Length, Now
 
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import LogEntry, entries, record
@@ -35,6 +36,14 @@ class Origin(models.TextChoices):
     ANNOTATED = "annotated"
     SOURCE = "source"
     IMPORTED = "imported"
+
+
+class Sha256(SHA256):
+    """SHA-256 of a text; Django's needs an extension of PostgreSQL."""
+
+    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        template = "encode(sha256(convert_to(%(expressions)s, 'UTF8')), 'hex')"
+        return self.as_sql(compiler, connection, template=template, **context)
 
 
 class TestSetQuerySet(models.QuerySet["TestSet"]):
@@ -65,17 +74,26 @@ class TestSetQuerySet(models.QuerySet["TestSet"]):
         """
         return self.frozen() if user.is_superuser else self.frozen().filter(_used_by(user))
 
-    def known_to(self, user: User) -> TestSetQuerySet:
+    def known_to(self, user: User | AnonymousUser) -> TestSetQuerySet:
         """Return the sets whose gold a person may learn.
 
-        They read its lines, score against it, or may download it as published. Nobody else reads a digest:
-        that of a small set, or of one that adds few lines to known ones, tells every label.
+        They read its lines, score against it, or may download it as published: under terms, once these are
+        accepted. Nobody else reads a digest: that of a small set, or of one that adds few lines to known
+        ones, tells every label.
         """
         if user.is_superuser:
             return self
         published = TestSet.objects.filter(publication__with_gold=True, publication__withdrawn_at=None)
-        for_user = ~Q(publication__access="named") | Q(publication__readers__user=user)
-        return self.filter(_used_by(user) | Q(pk__in=published.filter(for_user).values("pk")))
+        may_download = Q(publication__access="anybody")
+        if not isinstance(user, User):
+            return self.filter(pk__in=published.filter(may_download).values("pk"))
+        may_download |= Q(publication__access="named", publication__readers__user=user)
+        may_download |= Q(
+            publication__access="terms",
+            publication__acceptances__user=user,
+            publication__acceptances__terms_sha256=Sha256("publication__terms"),
+        )
+        return self.filter(_used_by(user) | Q(pk__in=published.filter(may_download).values("pk")))
 
 
 def _used_by(user: User) -> Q:
@@ -149,7 +167,7 @@ class TestSet(models.Model):
             return self.by_id == user.pk
         return self.project.members.filter(user=user, role="curator").exists()
 
-    def known_to(self, user: User) -> bool:
+    def known_to(self, user: User | AnonymousUser) -> bool:
         """True for people who may learn the gold, and read its digest."""
         return TestSet.objects.filter(pk=self.pk).known_to(user).exists()
 

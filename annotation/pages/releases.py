@@ -171,9 +171,7 @@ def _known(request: HttpRequest, result: CheckResult) -> dict[str, Any]:
     if test_set is None:
         return {}
     found: dict[str, Any] = {"withdrawn": publication} if publication and publication.withdrawn_at else {}
-    shown = publication is not None and publication.shows_gold
-    learns_gold = shown or (isinstance(user, User) and test_set.known_to(user))
-    for gold in (True, False) if learns_gold else (False,):
+    for gold in (True, False) if test_set.known_to(user) else (False,):
         if result.manifest_sha256 == manifest_sha256(test_set, with_gold=gold):
             found |= {"known": test_set, "known_page": "test-set" if own else "release"}
             found |= _compared(test_set, publication, user, result, with_gold=gold)
@@ -305,6 +303,8 @@ def release_page(request: HttpRequest, slug: str) -> HttpResponse:
         publishing.accept(publication, sha256=request.POST.get("terms", ""), by=request.user)
         return redirect("release", slug)
     test_set, with_gold = publication.test_set, publication.shows_gold
+    may_download = publishing.may_download(publication, request.user, with_gold=with_gold)
+    shows_digests = may_download or test_set.known_to(request.user)
     card = card_of(test_set)
     context: dict[str, Any] = {
         "publication": publication,
@@ -312,14 +312,14 @@ def release_page(request: HttpRequest, slug: str) -> HttpResponse:
         "content": Composition(test_set, with_gold=with_gold, in_release=True),
         "card": card,
         "words": to_html(card.words),
-        "cite": citation_text(test_set, with_gold=with_gold),
-        "bibtex": bibtex(test_set, with_gold=with_gold),
+        "cite": citation_text(test_set, with_gold=with_gold and shows_digests),
+        "bibtex": bibtex(test_set, with_gold=with_gold and shows_digests),
         "terms": to_html(publication.terms),
         "terms_sha256": publishing.terms_sha256(publication),
-        "accepted": publishing.has_accepted(publication, request.user),
         "files": listing(test_set, with_gold=with_gold),
         "file_url": "release-part",
-        "may_download": publishing.may_download(publication, request.user, with_gold=with_gold),
+        "may_download": may_download,
+        "shows_digests": shows_digests,
         "manifest_sha256": manifest_sha256(test_set, with_gold=with_gold),
     }
     if with_gold:

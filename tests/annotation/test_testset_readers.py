@@ -107,19 +107,36 @@ def test_only_people_who_may_learn_a_gold_read_a_digest_of_it(
 
 
 @pytest.mark.parametrize(
-    "way", ["released", "public", "terms", "named", "withdrawn", "without gold", "others"]
+    "way",
+    [
+        "released",
+        "public",
+        "accepted",
+        "terms",
+        "changed terms",
+        "named",
+        "withdrawn",
+        "without gold",
+        "others",
+    ],
 )
 def test_who_has_a_release_or_may_download_the_gold_reads_its_digest(client: Client, way: str) -> None:
     test_set = released()
     viewer = member(test_set.project, "viewer")
-    known = way in ("released", "public", "terms", "named")
+    known = way in ("released", "public", "accepted", "named")
     if way == "released":
         Release.objects.create(test_set=test_set, user=viewer, by=curator())
     else:
-        access = {"terms": "terms", "named": "named", "others": "named"}.get(way, "anybody")
+        access = {"named": "named", "others": "named"}.get(way, "anybody")
+        access = "terms" if way in ("terms", "accepted", "changed terms") else access
         named = ["vera"] if way == "named" else [person("kim").username]
         values = {"access": access, "terms": "Cite us.", "usernames": named}
-        publishing.publish(test_set, with_gold=way != "without gold", by=curator(), **values)
+        publication = publishing.publish(test_set, with_gold=way != "without gold", by=curator(), **values)
+        if way in ("accepted", "changed terms"):
+            publishing.accept(publication, sha256=publishing.terms_sha256(publication), by=viewer)
+        if way == "changed terms":
+            values["terms"] = "Cite us, and ask first: naïve 引用."
+            publishing.publish(test_set, with_gold=True, by=curator(), **values)
     if way == "withdrawn":
         publishing.withdraw(test_set, reason="Two texts were wrong.", by=curator())
     client.force_login(viewer)

@@ -25,14 +25,21 @@ from evalsvc.evaluation.models import Setting, SettingVersion
 def secret_versions(at: datetime | None = None) -> QuerySet[SettingVersion]:
     """Return the versions of settings that hide gold, seal scores or are yet to open.
 
-    Gold that anybody may download is no secret, whoever hides a copy of it.
+    Gold that anybody may download, perhaps under terms, is no secret, whoever hides a copy of it.
     """
+    return _keeping(at).exclude(_published(TestSet.objects.with_public_gold()))
+
+
+def _published(test_sets: QuerySet[TestSet]) -> Exists:
+    return Exists(test_sets.filter(sha256=OuterRef("gold_sha256")))
+
+
+def _keeping(at: datetime | None) -> QuerySet[SettingVersion]:
     now = at or timezone.now()
     hiding = Q(setting__disclosure=Setting.Disclosure.HIDDEN) | Q(setting__sealed=True)
     running = Q(setting__closes_at=None) | Q(setting__closes_at__gt=now)
-    public = TestSet.objects.with_public_gold().filter(sha256=OuterRef("gold_sha256"))
     secret = hiding & running | Q(setting__opens_at__gt=now)
-    return SettingVersion.objects.filter(secret).exclude(Exists(public))
+    return SettingVersion.objects.filter(secret)
 
 
 class SecretGold:
@@ -42,20 +49,30 @@ class SecretGold:
         self._at = at
 
     @cached_property
-    def _uses(self) -> tuple[dict[int, datetime], dict[str, datetime]]:
-        """Test sets and digests of secret golds, each since its first use."""
-        rows = secret_versions(self._at).order_by("-created_at")
-        sets, copies = dict[int, datetime](), dict[str, datetime]()
-        for test_set, digest, began in rows.values_list("test_set", "gold_sha256", "created_at"):
-            sets[test_set] = copies[digest] = began
-        return sets, copies
+    def _uses(self) -> tuple[dict[int, datetime], dict[str, datetime], set[str]]:
+        """Test sets and digests of secret golds, each since its first use; digests of those under terms."""
+        public = TestSet.objects.with_public_gold()
+        rows = _keeping(self._at).exclude(_published(public.exclude(publication__access="terms")))
+        rows = rows.annotate(under_terms=_published(public)).order_by("-created_at")
+        sets, copies, agreed = dict[int, datetime](), dict[str, datetime](), set[str]()
+        columns = ("test_set", "gold_sha256", "created_at", "under_terms")
+        for test_set, digest, began, under_terms in rows.values_list(*columns):
+            if under_terms:
+                agreed.add(digest)
+            else:
+                sets[test_set] = copies[digest] = began
+        return sets, copies, agreed
 
     def hides(self, test_set: TestSet) -> bool:
         """True if a setting keeps gold secret that may share lines with a test set."""
-        sets, copies = self._uses
+        sets, copies, _ = self._uses
         if test_set.pk in sets or test_set.sha256 in copies:
             return True
         return any(self._origins.may_share(each, test_set.pk) for each in sets)
+
+    def hides_digest_of(self, version: SettingVersion) -> bool:
+        """True if a setting keeps this gold secret, or did if it were not published under terms."""
+        return version.gold_sha256 in self._uses[2] or self.has_lines_of(version)
 
     @cached_property
     def _origins(self) -> Origins:
@@ -67,7 +84,7 @@ class SecretGold:
         Copies and sets of one origin count if they were in use before the setting of the version closed,
         or before its closing date was set, if that was later: anybody may have its gold since.
         """
-        sets, copies = self._uses
+        sets, copies, _ = self._uses
         ended_at = version.setting.ended_at
         until = max(ended_at, version.created_at) if ended_at else datetime.max.replace(tzinfo=UTC)
         if version.test_set_id in sets or copies.get(version.gold_sha256, until) < until:
@@ -125,7 +142,7 @@ def of_version(version: SettingVersion, secret: SecretGold | None = None) -> dic
     """
     digest, salt = version.gold_sha256, version.gold_salt
     names = {"gold_commitment": commitment(salt, digest)}
-    held_back = version.only_id or (secret or SecretGold()).has_lines_of(version)
+    held_back = version.only_id or (secret or SecretGold()).hides_digest_of(version)
     return names if held_back else names | {"gold_sha256": digest, "gold_salt": salt}
 
 

@@ -107,7 +107,7 @@ def told(client: Client, user: User | None, test_set: TestSet, *, with_gold: boo
         ("anybody", False, "visitor", (False, False), (True, True)),
         ("anybody", False, "adju", (False, False), (True, True)),
         ("anybody", False, "scorer", (True, False), (True, True)),
-        ("terms", True, "visitor", (True, False), (True, False)),
+        ("terms", True, "visitor", (False, False), (True, False)),
         ("terms", True, "accepted", (True, True), (True, True)),
         ("terms", False, "accepted", (False, False), (True, True)),
         ("terms", False, "adju", (False, False), (True, False)),

@@ -9,10 +9,12 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from django.contrib.auth.models import AnonymousUser
 from django.test import Client
 
 from annotation.models import Card, Download, Publication
 from annotation.releases import folder, publishing
+from annotation.releases.listing import listing
 from annotation.testset import TestSet
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from evalsvc.evaluation.benchmarks import creation
@@ -97,6 +99,37 @@ def test_the_page_of_sentences_to_predict_has_no_digest_of_the_gold(client: Clie
     assert folder.manifest_sha256(test_set, with_gold=False) in page
     assert test_set.sha256[:12] not in page
     assert folder.manifest_sha256(test_set) not in page
+
+
+def test_who_has_not_accepted_the_terms_reads_no_digest_of_the_gold_or_its_files(client: Client) -> None:
+    """With the counts of labels, or an earlier version, they would check guesses of the labels."""
+    publication = published(access="terms", terms="Cite us, naïve 引用.", with_gold=True)
+    test_set = publication.test_set
+    files = listing(test_set)
+    digests = [test_set.sha256[:12], folder.manifest_sha256(test_set), *(file.sha256 for file in files)]
+
+    def shown() -> set[bool]:
+        page = client.get(PAGE).content.decode()
+        assert all(file.name in page for file in files)
+        return {digest in page for digest in digests}
+
+    assert shown() == {False}
+    client.force_login(sam := person("sam"))
+    assert shown() == {False}
+    client.post(PAGE, {"terms": publishing.terms_sha256(publication)})
+    assert (shown(), test_set.known_to(sam)) == ({True}, True)
+    publishing.publish(test_set, access="terms", terms="Cite it.", with_gold=True, by=curator())
+    assert (shown(), test_set.known_to(sam)) == ({False}, False)
+    client.force_login(curator())
+    assert shown() == {True}
+
+
+@pytest.mark.parametrize(("access", "known"), [("anybody", True), ("terms", False), ("named", False)])
+def test_a_visitor_may_know_gold_that_is_published_for_anybody(access: str, known: bool) -> None:
+    person("sam")
+    publication = published(access=access, with_gold=True, terms="Cite us.", usernames=["sam"])
+    assert publication.test_set.known_to(AnonymousUser()) is known
+    assert not TestSet.objects.get(twin=publication.test_set).known_to(AnonymousUser())
 
 
 def test_the_api_sends_one_file_by_its_name(client: Client) -> None:

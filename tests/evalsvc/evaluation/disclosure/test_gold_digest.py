@@ -94,6 +94,18 @@ def test_public_gold_stays_public_when_somebody_hides_a_copy_of_it(
     assert ("gold_sha256" in shown(open_one)) is public
 
 
+@pytest.mark.parametrize(("access", "held_back"), [("anybody", False), ("terms", True)])
+def test_terms_open_no_digest_before_the_setting_does(
+    cast: BenchmarkCast, access: str, held_back: bool
+) -> None:
+    setting = changed(cast)
+    setting.test_set.statistics = {}
+    setting.test_set.save(update_fields=["statistics"])
+    publishing.publish(setting.test_set, access=access, terms="Cite us.", with_gold=True, by=cast.olga)
+    for fields, shows in (({"opens_at": HOUR}, not held_back), ({"opens_at": -HOUR}, True)):
+        assert ("gold_sha256" in shown(change(setting, fields))) is shows
+
+
 def test_the_former_gold_of_a_hidden_setting_is_held_back_too(cast: BenchmarkCast) -> None:
     """It has most labels of the present one."""
     open_one = changed(cast)

@@ -30,7 +30,7 @@ from annotation.pages import (
     testsets,
 )
 from evalsvc.core.web.downloads import stored_nowhere
-from evalsvc.core.web.unknown_names import PAGE_QUERIES
+from evalsvc.core.web.unknown_names import PAGE_QUERIES, SEVERAL
 
 DISPUTES = ("pattern", "label", "remark")
 SENTENCES = (*DISPUTES, "q", "annotator", "order", "state", "use", "after", "before", "start")
@@ -59,6 +59,18 @@ PAGE_QUERIES |= {
     "test-set-changes": ("since",),
     "test-set-export": ("format", "scheme", "unit"),
     "test-set-export-file": ("format", "scheme", "unit"),
+}
+
+SEVERAL |= {
+    "dispute": ("relation", "link"),
+    "ontology": ("sources",),
+    "ontology-order": ("label",),
+    "ontology-plan": ("sources",),
+    "project-guideline": ("labels",),
+    "project-quality": ("one-answer",),
+    "release-check": ("copies",),
+    "sentences-selected": ("item", "answer"),
+    "test-set-mapping": ("sets",),
 }
 
 page_patterns = [

@@ -3,7 +3,7 @@
 from django.urls import path
 
 from evalsvc.core.web.downloads import stored_nowhere
-from evalsvc.core.web.unknown_names import PAGE_QUERIES
+from evalsvc.core.web.unknown_names import PAGE_QUERIES, SEVERAL
 from evalsvc.evaluation.api import benchmarks, comparisons, dry_run, limits, scores, settings, status
 from evalsvc.evaluation.api import boards as api_boards
 from evalsvc.evaluation.api import contributed as api_contributed
@@ -66,6 +66,21 @@ PAGE_QUERIES |= {
     "submission-curve-svg": ("setting",),
     "submission-curve-csv": ("setting",),
     "team": ("show", "before", "benchmark"),
+}
+
+SEVERAL |= {
+    "board": ("columns", "systems"),
+    "board-view-file": ("columns",),
+    "board-views": ("columns",),
+    "board-compare": ("systems",),
+    "board-compare-file": ("systems",),
+    "board-errors": ("kind",),
+    "board-errors-file": ("kind",),
+    "board-new": ("test_sets",),
+    "board-organise": ("baselines",),
+    "setting-new": ("measures",),
+    "setting-change": ("measures",),
+    "setting-revise": ("measures",),
 }
 
 page_patterns = [

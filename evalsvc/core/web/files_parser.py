@@ -15,6 +15,7 @@ from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.errors.form_errors import FormRefused
 from evalsvc.core.web import places
 from evalsvc.core.web.body_limits import PAGE_BODY_BYTES, length_of
+from evalsvc.core.web.unknown_names import repeated_names
 
 
 class FilesParser(MultiPartParser):
@@ -33,8 +34,25 @@ class FilesParser(MultiPartParser):
 
     def _parse(self, *arguments: Any) -> Any:
         try:
-            return super().parse(*arguments)
+            form = super().parse(*arguments)
         except ParseError as error:
             if isinstance(error.__context__, FormRefused):
                 raise DomainError("bad_request", str(error.__context__)) from error
             raise
+        repeated = (
+            *repeated_names(form.data),
+            *(name for name, files in form.files.lists() if len(files) > 1),
+        )
+        if repeated:
+            raise said_twice(repeated[0])
+        return form
+
+
+def said_twice(name: str) -> DomainError:
+    """Return the error of a field or file of which only one would be read."""
+    return DomainError(
+        "said_twice",
+        f"{name} was sent more than once.",
+        hint="Send one, with one request per file.",
+        field=name,
+    )

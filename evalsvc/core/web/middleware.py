@@ -18,7 +18,13 @@ from evalsvc.core.web import places
 from evalsvc.core.web.body_limits import ENCODED, ENCODED_BYTES, PAGE_BODY_BYTES, length_of, limit_of_view
 from evalsvc.core.web.form_parts import NoFiles
 from evalsvc.core.web.text_validation import is_storable
-from evalsvc.core.web.unknown_names import page_query_errors, posted_errors, query_errors, unread_errors
+from evalsvc.core.web.unknown_names import (
+    page_query_errors,
+    posted_errors,
+    query_errors,
+    repeated_on_page,
+    unread_errors,
+)
 from evalsvc.core.web.utf8_request import is_utf8
 
 API = "/api/v1/"
@@ -117,7 +123,7 @@ class BodyLimitMiddleware:
     def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
         if not is_api(request) and not hasattr(view, "files"):
             request.upload_handlers = [NoFiles(request)]
-        length, is_encoded = length_of(request), request.content_type == ENCODED and not is_api(request)
+        length, is_encoded = length_of(request), request.content_type == ENCODED
         if length <= (ENCODED_BYTES if is_encoded else PAGE_BODY_BYTES):  # without a look at the session
             return None
         try:
@@ -197,9 +203,9 @@ class UnknownNamesMiddleware:
         if endpoint:
             errors = query_errors(endpoint, request.method or "", request.GET)
         elif request.method == "POST" and not is_api(request):
-            errors = posted_errors(view, request)
+            errors = repeated_on_page(request, request.GET) | posted_errors(view, request)
         elif request.method in ("GET", "HEAD") and not is_api(request):
-            errors = page_query_errors(request)
+            errors = repeated_on_page(request, request.GET) | page_query_errors(request)
         return _rejected_names(request, errors)
 
 

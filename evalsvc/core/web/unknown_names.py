@@ -14,8 +14,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.http import HttpRequest, QueryDict
+from django.utils.datastructures import MultiValueDict
 from drf_spectacular.drainage import GENERATOR_STATS
 from rest_framework.exceptions import ValidationError
+from rest_framework.parsers import FormParser
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:  # rest_framework.views loads the permission by the settings: 
     from rest_framework.views import APIView
 
 MAX_NAMED = 20
+REPEATED = "Sent more than once, with different values. Send one."
 UNKNOWN_BYTES = 10_000  # of a body that is read only to name its fields in an error
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 WITH_EVERY_FORM = frozenset({"csrfmiddlewaretoken"})
@@ -69,11 +72,16 @@ def query_errors(view: Callable[[], APIView], method: str, query: QueryDict) -> 
         return {}
     method = "GET" if method == "HEAD" else method
     errors = unknown_names(query, _described(view, method).names, "query parameter")
-    if method == "GET":
-        several = _described(view, method).several
-        repeated = (name for name, values in query.lists() if len(set(values)) > 1 and name not in several)
-        errors |= dict.fromkeys(repeated, "Sent more than once, with different values. Send one.")
-    return errors
+    # uploads reject those with a code of their own
+    if method != "GET" and FormParser in getattr(view, "parser_classes", ()):
+        return errors
+    return errors | repeated_names(query, _described(view, method).several)
+
+
+def repeated_names(fields: MultiValueDict[str, Any], several: Collection[str] = ()) -> dict[str, str]:
+    """Return an error per name with different values, of which only one would be read."""
+    repeated = (name for name, values in fields.lists() if len(set(values)) > 1 and name not in several)
+    return {name[:100]: REPEATED for name in islice(repeated, MAX_NAMED)}
 
 
 class Described(NamedTuple):
@@ -144,6 +152,8 @@ def _sent_names(request: HttpRequest) -> Iterable[str]:
 
 # Query names of pages by route; None takes any. Each app adds its own.
 PAGE_QUERIES: dict[str, Collection[str] | None] = {}
+# Names with several values, of queries and of forms, by route.
+SEVERAL: dict[str, Collection[str]] = {}
 ADDED_BY_OTHERS = re.compile(
     r"(utm|mc|pk|mtm|hsa|vero|oly)_\w+|_hs\w+|_gl|_ga|\w*clid|gbraid|wbraid|mkt_tok|ref|ref_src"
 )
@@ -160,6 +170,15 @@ def page_query_errors(request: HttpRequest) -> dict[str, str]:
         return {}
     names = (name for name in request.GET if not ADDED_BY_OTHERS.fullmatch(name))
     return unknown_names(names, known, "query parameter")
+
+
+def repeated_on_page(request: HttpRequest, fields: MultiValueDict[str, Any]) -> dict[str, str]:
+    """Return an error per name of a query or a form that a page takes once."""
+    match = request.resolver_match
+    if not match or match.namespaces:  # the records read lists of their own
+        return {}
+    errors = repeated_names(fields, SEVERAL.get(match.view_name or "", ()))
+    return {name: error for name, error in errors.items() if not ADDED_BY_OTHERS.fullmatch(name)}
 
 
 class PostedNames(NamedTuple):
@@ -183,7 +202,8 @@ def posted_errors(view: Any, request: HttpRequest) -> dict[str, str]:
     """Return an error per name that a page does not take."""
     names: PostedNames = getattr(view, "posted_names", PostedNames())
     pressed = {word for name in SUBMIT_NAMES & set(request.POST) for word in (name, request.POST[name])}
-    return names.errors([*request.POST, *request.FILES], pressed)
+    unknown = names.errors([*request.POST, *request.FILES], pressed)
+    return unknown | repeated_on_page(request, request.POST) | repeated_on_page(request, request.FILES)
 
 
 def unread_errors(request: HttpRequest) -> dict[str, str]:

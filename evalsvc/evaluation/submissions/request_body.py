@@ -11,6 +11,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.http import UnreadablePostError
 
 from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.web.files_parser import said_twice
 from evalsvc.core.web.text_validation import check_storable
 from evalsvc.core.web.unknown_names import require_known_fields
 from evalsvc.evaluation.submissions.file_check import too_large
@@ -89,25 +90,14 @@ def text_of(sidecar: UploadedFile) -> str:
 
 
 def _require_each_once(request: Request) -> None:
-    """Reject a second file, and a field sent twice with different values."""
+    """Reject a field sent twice with different values, also once in the address; the parser rejects files."""
     form = is_form(request)
-    if form and len(request.FILES.getlist("file")) > 1:
-        raise _repeated("file")
     sources = [request.query_params, *([request.POST] if form else [])]
     if form and any("columns" in each for each in sources) and "columns" in request.FILES:
-        raise _repeated("columns")
+        raise said_twice("columns")
     for name in {name for each in sources for name in each}:
         if len({value for each in sources for value in each.getlist(name)}) > 1:
-            raise _repeated(name)
-
-
-def _repeated(name: str) -> DomainError:
-    return DomainError(
-        "said_twice",
-        f"{name} was sent more than once.",
-        hint="Send one, with one request per run.",
-        field=name,
-    )
+            raise said_twice(name)
 
 
 def _pieces(source: Any) -> Iterator[bytes]:

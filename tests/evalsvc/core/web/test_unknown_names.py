@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.forms import BaseForm
 from django.test import Client
+from django.urls import resolve
 
 from evalsvc.core.accounts.tokens import issue
-from evalsvc.core.web.unknown_names import PostedNames, _described
+from evalsvc.core.web.unknown_names import (
+    PAGE_QUERIES,
+    REPEATED,
+    SEVERAL,
+    WITH_EVERY_FORM,
+    PostedNames,
+    _described,
+)
 from evalsvc.openapi import Generator
 from tests.cast.basics import jsonl
 from tests.cast.service import ServiceCast, predicted_scores
@@ -216,6 +227,7 @@ class Forms(HTMLParser):
     def __init__(self, content: str) -> None:
         super().__init__()
         self.found: list[tuple[str, dict[str, str], list[tuple[str, str]]]] = []
+        self.names: list[list[str]] = []  # of each form, but of one that a group of radio buttons shares once
         self.inside = False
         self.feed(content)
 
@@ -225,11 +237,14 @@ class Forms(HTMLParser):
             self.inside = at.get("method") == "post"
             if self.inside:
                 self.found.append((at.get("action", ""), {}, []))
+                self.names.append([])
         elif self.inside and at.get("name"):
             if tag == "button":
                 self.found[-1][2].append((at["name"], at.get("value", "")))
             elif tag in ("input", "select", "textarea"):
                 self.found[-1][1][at["name"]] = at.get("value", "")
+                if at.get("type") != "radio":
+                    self.names[-1].append(at["name"])
 
     def handle_endtag(self, tag: str) -> None:
         self.inside = self.inside and tag != "form"
@@ -249,6 +264,62 @@ def test_no_form_or_button_of_a_page_ignores_a_field(requester: Requester, row: 
 def test_no_action_without_a_form_ignores_a_field(requester: Requester, row: str, button: str) -> None:
     data = {"action": button, "change": button, button: "1", "made_up": "1"}
     assert_named(requester.send(requester.address(row), "POST", "root", data=data))
+
+
+@pytest.mark.parametrize("row", OPENED)
+def test_no_page_reads_one_of_two_values_in_its_address(requester: Requester, row: str) -> None:
+    """The last one won, without a word."""
+    for name in {*(PAGE_QUERIES.get(row) or ["made_up"])} - {*SEVERAL.get(row, ())}:
+        reply = requester.send(f"{requester.address(row)}?{name}=1&{name}=2", "GET", "root")
+        assert reply.response.status_code == 400
+        assert f"{name}: " in reply.content
+
+
+@pytest.mark.parametrize("row", [row for row in WITH_FORMS if not row.startswith("admin-")])
+def test_no_page_reads_one_of_two_values_of_a_form_and_no_form_has_two(
+    requester: Requester, row: str
+) -> None:
+    address = requester.address(row)
+    forms = Forms(requester.send(address, "GET", "root").content)
+    for (action, fields, _), names in zip(forms.found, forms.names, strict=True):
+        several = {*SEVERAL.get(resolve(urlsplit(action or address).path).view_name, ())}
+        assert {name for name in names if names.count(name) > 1} <= several
+        for name in fields.keys() - several - WITH_EVERY_FORM:
+            reply = requester.send(action or address, "POST", "root", data=fields | {name: ["1", "2"]})
+            assert reply.response.status_code == 400
+            assert f"{name}: {REPEATED}" in html.unescape(reply.content)
+            assert not reply.writes
+
+
+def test_every_list_of_a_form_is_one_of_a_page(requester: Requester) -> None:
+    lists = {
+        name
+        for form in subclasses(BaseForm)
+        if form.__module__.startswith(("annotation.", "evalsvc."))
+        for name, field in getattr(form, "base_fields", {}).items()
+        if getattr(field.widget, "allow_multiple_selected", False)
+    }
+    assert lists
+    assert lists <= {name.split("-")[-1] for names in SEVERAL.values() for name in names}
+
+
+def subclasses(base: Any) -> Iterator[Any]:
+    for each in base.__subclasses__():
+        yield each
+        yield from subclasses(each)
+
+
+@pytest.mark.parametrize("content", ['{"title": "a", "title": "b"}', '{"options": {"k": 1, "k": 1}}'])
+def test_json_that_has_a_name_twice_is_an_error(root: Client, cast: ServiceCast, content: str) -> None:
+    found = errors(root.post("/api/v1/projects", content, content_type="application/json"))
+    assert [*found.values()] == ["Sent more than once. Send one."]
+
+
+def test_a_page_that_takes_one_file_reads_none_of_two(root: Client) -> None:
+    files = [SimpleUploadedFile(name, b"{}") for name in ("a.jsonl", "b.jsonl")]
+    reply = root.post("/projects/harbour/import/", {"upload": files})
+    assert reply.status_code == 400
+    assert f"upload: {REPEATED}" in reply.content.decode()
 
 
 def assert_named(reply: Reply) -> None:
@@ -283,4 +354,4 @@ def test_pages_open_with_what_other_programs_add_to_a_link(root: Client) -> None
     for name, pattern in routes():
         if not is_api(name) and not pattern.pattern.converters and name in ("home", "boards", "projects"):
             address = "/" + str(pattern.pattern)
-            assert root.get(f"{address}?utm_source=mail").status_code == 200
+            assert root.get(f"{address}?utm_source=mail&utm_source=chat").status_code == 200

@@ -206,7 +206,8 @@ def hits(claims: Claims, facts: Facts) -> NDArray[np.bool_]:
 def bag_claims(sentences: Claims, bag: ArrayLike, *, aggregation: str, n_bags: int) -> Claims:
     """Aggregate sentence scores per bag: ONE is the maximum, AVG the mean.
 
-    The mean is over sentences of the bag that score the relation; others do not count as 0.
+    The mean is over sentences of the bag that score the relation; others do not count as 0. Means that
+    differ by no more than the rounding of floats are equal, in whatever order the sentences stand.
 
     Parameters
     ----------
@@ -237,26 +238,38 @@ def bag_claims(sentences: Claims, bag: ArrayLike, *, aggregation: str, n_bags: i
     owner, _ = _checked((bag, np.zeros(len(np.asarray(bag)), dtype=np.int64)), (n_bags, 1))
     cells = _cells(owner[sentences.pair], sentences.relation, sentences.n_relations)
     _, first, inverse = np.unique(cells, return_index=True, return_inverse=True)
-    order = np.argsort(inverse, kind="stable")
+    order = np.lexsort((sentences.score, inverse))  # so that no sum depends on the order of the file
     edges = np.flatnonzero(np.diff(inverse[order], prepend=-1))
-    if aggregation == "ONE":
-        merged = np.maximum.reduceat(sentences.score[order], edges) if len(edges) else np.zeros(0)
-    else:
-        merged = _means(inverse, sentences.score) if len(edges) else np.zeros(0)
+    merge = np.maximum.reduceat if aggregation == "ONE" else _means
+    merged = merge(sentences.score[order], edges) if len(edges) else np.zeros(0)
     sequence = np.argsort(first)
     kept = cells[first[sequence]]
     width = sentences.n_relations
     return Claims(kept // width, kept % width, merged[sequence], n_bags, width)
 
 
-def _means(groups: Ints, scores: Floats) -> Floats:
-    """Return the mean score of each group."""
-    sizes = np.bincount(groups)
-    means = np.bincount(groups, weights=scores) / sizes
-    if np.isfinite(means).all():
-        return means
-    # a sum of great scores overflows
-    return np.nan_to_num(np.bincount(groups, weights=scores / sizes[groups]))
+def _means(scores: Floats, edges: Ints) -> Floats:
+    """Return the mean score of each group; means that only rounding can tell apart are made equal."""
+    sizes = np.diff(edges, append=len(scores))
+    with np.errstate(over="ignore", invalid="ignore"):
+        means = np.add.reduceat(scores, edges) / sizes
+    if not np.isfinite(means).all():  # a sum of great scores overflows
+        means = np.nan_to_num(np.add.reduceat(scores / np.repeat(sizes, sizes), edges))
+    # bounds the rounding of scores, sum and quotient; a single score is its own mean
+    slack = 3 * np.finfo(np.float64).eps * (sizes - 1) * np.maximum.reduceat(np.abs(scores), edges)
+    return _join(means, slack)
+
+
+def _join(values: Floats, slack: Floats) -> Floats:
+    """Give values with overlapping intervals (value ± slack) the greatest of them, in input order."""
+    order = np.lexsort((values, values - slack))
+    reach = np.maximum.accumulate((values + slack)[order])
+    apart = (values - slack)[order][1:] > reach[:-1]
+    groups = np.concatenate([[0], np.cumsum(apart)])
+    starts = np.concatenate([[0], np.flatnonzero(apart) + 1])
+    joined = np.empty_like(values)
+    joined[order] = np.maximum.reduceat(values[order], starts)[groups]
+    return joined
 
 
 def threshold_counts(claims: Claims, hit: NDArray[np.bool_], gold: Ints, *, threshold: float) -> Counts:

@@ -1,5 +1,8 @@
 """Ranked claims: published figures of both profiles, scikit-learn, ties, bags, thinning."""
 
+from fractions import Fraction
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -180,6 +183,38 @@ def test_bag_scores_are_the_maximum_or_mean_of_sentence_scores() -> None:
     great = claims_of_columns([0, 1, 2], [0, 0, 1], [1.7e308, 1.7e308, 0.5], n_pairs=3, n_relations=2)
     mean = bag_claims(great, [0, 0, 0], aggregation="AVG", n_bags=1)
     assert mean.score.tolist() == [pytest.approx(1.7e308), 0.5]
+
+
+@given(
+    st.lists(st.lists(st.integers(-30, 30), min_size=1, max_size=7), min_size=2, max_size=12),
+    st.sampled_from([10, 100, 7_000]),
+    st.randoms(use_true_random=False),
+)
+def test_mean_scores_of_bags_are_equal_where_exact_means_are_in_any_order_of_lines(
+    bags, unit, random
+) -> None:
+    bags = [*bags, *(scores * times for scores in bags for times in (1, 3))]  # whose means are equal
+    lines = [(bag, score / unit) for bag, scores in enumerate(bags) for score in scores]
+    random.shuffle(lines)
+    n = len(lines)
+    sentences = claims_of_columns(range(n), [0] * n, [score for _, score in lines], n_pairs=n, n_relations=1)
+    claims = bag_claims(sentences, [bag for bag, _ in lines], aggregation="AVG", n_bags=len(bags))
+    mean = dict(zip(claims.pair.tolist(), claims.score.tolist(), strict=True))
+    exact = [Fraction(sum(scores), len(scores)) for scores in bags]
+    for one, other in combinations(range(len(bags)), 2):
+        assert (mean[one] < mean[other], mean[one] == mean[other]) == (
+            exact[one] < exact[other],
+            exact[one] == exact[other],
+        )
+
+
+def test_scores_of_bags_of_one_sentence_stay_distinct_and_as_they_are() -> None:
+    scores = [1.0, np.nextafter(1.0, 0), 0.2, 1e-30, 2e-30, 0.1, 0.2, 0.3]
+    sentences = claims_of_columns(range(8), [0] * 8, scores, n_pairs=8, n_relations=1)
+    found = bag_claims(sentences, [0, 1, 2, 3, 4, 5, 5, 5], aggregation="AVG", n_bags=6).score.tolist()
+    assert found[:2] == scores[:2]
+    assert found[3:5] == scores[3:5]
+    assert found[2] == found[5]
 
 
 def test_hits_are_the_same_without_a_lookup_table() -> None:

@@ -25,7 +25,7 @@ class AnnotationConfig(AppConfig):
         register(Kind("describe", "heavy"))
         register(Kind(companions.KIND, "heavy"))
         register(Kind(conversion.KIND, "heavy"))
-        register(Kind("recompute", "heavy"))
+        register(Kind("recompute", "ingest"))
         register(Kind(candidate_choices.KIND, "heavy", candidate_choices.mirror_job))
         register(Kind(vote_figures.KIND, "heavy"))
         register(Kind("agreement", "heavy", agreement.mirror_job))

@@ -22,6 +22,7 @@ from annotation.testset import Kind, Release, record_change
 from evalsvc.core.accounts.invitations import InvitationTarget
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
+from evalsvc.core.database import atomic_again
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.web.text_validation import require_unreserved
 
@@ -203,7 +204,7 @@ def rename(project: Project, *, title: str, by: User) -> Project:
     return _set(project, "title", title.strip(), by=by, action="title")
 
 
-@transaction.atomic
+@atomic_again
 def set_k(project: Project, *, k: int, reopens: bool = False, by: User) -> Project:
     """Change the answers per item, and recompute all outcomes.
 
@@ -211,6 +212,7 @@ def set_k(project: Project, *, k: int, reopens: bool = False, by: User) -> Proje
     """
     require_to_change(project, by, CURATOR)
     _check_settings(k=k)
+    lock_project(project)  # before any item, in the order of label changes
     if reopens:
         _reopen_all(project, by=by)
     _set(project, "k", k, by=by, action="answers per sentence")
@@ -225,7 +227,9 @@ def _reopen_all(project: Project, *, by: User) -> None:
     """
     decided = Adjudication.objects.applicable().filter(item__project=project)
     items = Item.objects.filter(pk__in=decided.order_by().values("item"))
-    list(items.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))
+    disputed = project.items.filter(state=Item.State.DISPUTED)  # some may be decided at this moment
+    both = (items | disputed).order_by("pk")
+    list(both.select_for_update(no_key=True).values_list("pk", flat=True))
     item_state.outdate_decisions(items)
     on_answers = decided.exclude(votes_key=ANY_VOTES).order_by()
     record(project, "decisions reopened", by=by, before=on_answers.count(), after=0)

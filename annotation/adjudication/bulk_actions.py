@@ -174,6 +174,7 @@ def _apply(
 ) -> list[ItemEffect]:
     # locked in one order, so that two curators never wait for each other
     items = list(_chosen(project, keys, action, by).select_for_update(no_key=True))
+    recomputation.require_recomputed(project)
     problems = _problems(project, items, action)
     changing = [item for item in items if item.pk not in problems]
     if action == GOLD:

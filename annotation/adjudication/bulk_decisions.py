@@ -185,7 +185,12 @@ def sizes(made: Sequence[Adjudication]) -> dict[UUID | None, int]:
 def undo(project: Project, bulk: UUID, *, by: User, preview: bool = False) -> int:
     """Undo all decisions made together for good, lapsed ones too; those of others only as a curator."""
     role = require_to_change(project, by, *MAY_DECIDE)
-    made = list(Adjudication.objects.filter(bulk=bulk, item__project=project).applicable())
+    rows = Adjudication.objects.filter(bulk=bulk, item__project=project)
+    items = sorted(rows.applicable().values_list("item", flat=True))
+    if not preview:
+        _lock(items)
+        recomputation.require_recomputed(project)
+    made = list(rows.applicable())
     if not made:
         raise Conflict("not_decided", "All of these decisions are undone.")
     if role != CURATOR and any(decision.by_id != by.pk for decision in made):
@@ -193,11 +198,9 @@ def undo(project: Project, bulk: UUID, *, by: User, preview: bool = False) -> in
         raise NotAllowed("not_yours", "Somebody else decided these sentences.", hint=hint)
     if preview:
         return len(made)
-    items = [decision.item_id for decision in made]
-    _lock(items)
-    rows = Adjudication.objects.filter(pk__in=[decision.pk for decision in made])
-    item_state.reopen(rows)
-    rows.update(lapsed=False)
+    undone = Adjudication.objects.filter(pk__in=[decision.pk for decision in made])
+    item_state.reopen(undone)
+    undone.update(lapsed=False)
     recomputation.recompute_items(project, items)
     before = {"reason": made[0].reason, "decided": len(made)}
     record(project, "bulk decision undone", by=by, about=made[0].reason, before=before, after={"decided": 0})

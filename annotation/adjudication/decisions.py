@@ -172,13 +172,13 @@ def _former_decision(item: Item, user: User, rules: Rules) -> FormerDecision | N
 def _locked(item: Item, by: User) -> tuple[Item, Project, str]:
     """Lock the item; return its project and the adjudicator's role too.
 
-    While the project is recomputed, its state may be that of earlier rules, labels or k, and is derived anew.
+    Rejected while the project is recomputed: states may be those of earlier rules, labels or k, and an item
+    decided anew would come again before others do.
     """
     project = Project.objects.get(pk=item.project_id)
     role = require_to_change(project, by, *MAY_DECIDE)
     item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
-    if recomputation.is_recomputing(project):
-        item_state.update_state(item)
+    recomputation.require_recomputed(project)
     return item, project, role
 
 

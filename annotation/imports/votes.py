@@ -12,7 +12,7 @@ from django.db.models import Count, F, Max, Min, Q
 
 from annotation.consensus import recomputation
 from annotation.imports.staging import CHUNK, Staging, name_of
-from annotation.models import Annotator, Answer, Batch, Item, Oversight, Vote
+from annotation.models import Adjudication, Annotator, Answer, Batch, Item, Oversight, Vote
 from annotation.ontology.inventory import lock_project
 from annotation.queue.answer_validation import MOST_ANSWERS_OF_ITEM, MOST_MARKS_OF_ITEM
 from annotation.testset import Kind
@@ -70,6 +70,7 @@ class _Staging(Staging):
         self.last_positions: dict[int, int] = {}  # of items of the chunk that have answers
         self.marks: dict[int, int] = {}  # of all answers to an item
         self.added = Counter[int]()  # answers of the chunk to an item
+        self.decided: set[int] = set()  # items of the chunk with a decision that counts, or may again
         self.repeats = self.without_label = 0
 
     @fenced()
@@ -273,6 +274,10 @@ class _Staging(Staging):
     def _set_k(self, keys: Sequence[int], counts: Counter[str]) -> None:
         locked = Item.objects.filter(pk__in=keys).order_by("pk").select_for_update(no_key=True)
         items = {item.pk: item for item in locked.only("state", "k", "extra")}
+        kept = Adjudication.objects.filter(
+            Q(reopened_at=None) | Q(lapsed=True) & ~Q(answers_key=""), item__in=keys
+        )
+        self.decided = set(kept.values_list("item", flat=True))
         answers = Answer.objects.filter(item__in=keys, set_aside=False).active().order_by()
         new_answers = Count("pk", filter=Q(vote__batch=self.batch))
         by_k, unchanged = defaultdict[int, list[int]](list), list[int]()
@@ -296,10 +301,11 @@ class _Staging(Staging):
         """Return the k with which new answers count; None if they are surplus.
 
         An item takes more of them if an import set its k and all its answers count, or if it lacks some of k.
-        Whether people agree makes no difference: k, and who is asked next, would tell.
+        Whether people agree makes no difference: k, and who is asked next, would tell. Nor does whether a
+        decision lapsed by a change of labels.
         """
         k, stated = item.k or self.project.k, self.batch.options.get("k")
-        if item.state in Item.DECIDED or (item.k is None and (item.state != Item.State.OPEN or before >= k)):
+        if item.pk in self.decided or (item.k is None and (item.state != Item.State.OPEN or before >= k)):
             return None
         if before > k + item.extra:  # of its answers some are surplus
             return None

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import Count, QuerySet
 from django.db.models.functions import Now
 
-from annotation.consensus import item_state, recomputation
+from annotation.consensus import recomputation
 from annotation.models import Annotator, Answer, Item, Lease, Oversight, Project, Vote
 from annotation.queue import pauses
 from annotation.roles import CURATOR, require_to_change
@@ -59,7 +59,9 @@ def exclude_answer(answer: Answer, *, by: User, excluded: bool = True) -> Item:
     before, after = words[answer.set_aside], words[excluded]
     record(item.project, "answer", by=by, about=about, before=before, after=after)
     Answer.objects.filter(pk=answer.pk).update(set_aside=excluded)
-    return item_state.update_state(item)
+    recomputation.recompute_part(item.project, [] if item.use else [item.pk])
+    item.refresh_from_db()
+    return item
 
 
 @atomic_again
@@ -134,8 +136,7 @@ def _recompute(project: Project, items: list[int]) -> None:
     if len(items) > recomputation.RECOMPUTE_AT_ONCE or not recomputation.fits_in_request(items):
         recomputation.recompute_after_change(project)
         return
-    for start in range(0, len(items), recomputation.CHUNK):
-        recomputation.recompute_items(project, items[start : start + recomputation.CHUNK])
+    recomputation.recompute_part(project, items)
 
 
 def _update_imported_k(items: list[int]) -> None:

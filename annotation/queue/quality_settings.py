@@ -17,6 +17,7 @@ from annotation.queue.grading import round_size
 from annotation.roles import CURATOR, require_to_change
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
+from evalsvc.core.database import atomic_again
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 
 GOLD_LOGGED = "gold questions"
@@ -92,7 +93,7 @@ OPTION_RANGES = {
 }
 
 
-@transaction.atomic
+@atomic_again
 def set_quality_options(project: Project, *, by: User, **values: Any) -> Project:
     """Change options named in `QUALITY_OPTIONS`."""
     require_to_change(project, by, CURATOR)

@@ -20,7 +20,7 @@ from evalsvc.core.jobs.queue import current_drain
 TITLES = {
     "score": "Scoring runs",
     "heavy": "Models, freezes, statistics, agreement, tests between systems",
-    "ingest": "Imports, checks of dense files",
+    "ingest": "Imports, checks of dense files, recomputing projects",
 }
 
 

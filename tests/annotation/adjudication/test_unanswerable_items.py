@@ -524,18 +524,20 @@ def test_calls_wait_for_recomputed_states() -> None:
 
 
 @pytest.mark.usefixtures("late_jobs")
-def test_a_dispute_that_waits_for_recomputation_is_decided_by_the_present_k() -> None:
+def test_no_dispute_is_decided_while_states_wait_for_recomputation() -> None:
     """By the former k, a decision kept away just those that were decided meanwhile."""
     project, item, third = decided_before_a_step("")
     decisions.reopen(item, by=curator())
     item.refresh_from_db()
-    assert item.state == "disputed"
     projects.set_k(project, k=3, reopens=True, by=curator())
-    for step in (
+    steps: list[Callable[[], object]] = [
         lambda: decide(item, payload={"relations": ["C"]}),
         lambda: decisions.ask_one_more(item, by=curator()),
-    ):
-        with pytest.raises(Conflict, match="open, not disputed"):
+        lambda: decisions.exclude_item(item, by=curator(), finding="broken"),
+        lambda: bulk_actions.apply(project, [item.key], bulk_actions.EXCLUDE, by=curator(), finding="broken"),
+    ]
+    for step in steps:
+        with pytest.raises(Conflict, match="being recomputed"):
             step()
     run_job("recompute", project.pk)
     assert leases.lease_next(project, third).item == item

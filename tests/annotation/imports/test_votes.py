@@ -13,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from annotation import projects
 from annotation.adjudication import decisions
+from annotation.consensus import recomputation
 from annotation.imports import batches
 from annotation.imports import votes as import_votes
 from annotation.models import Annotator, Answer, Item, Project, Vote
@@ -444,6 +445,35 @@ def test_decisions_reopened_before_a_further_file_leave_no_trace_in_k() -> None:
     decisions.reopen(disputed, by=curator())
     import_lines(project, [vote("s0", "w3", "A"), vote("s1", "w3", "B")], what="votes")
     assert {(item.k, item.free) for item in project.items.all()} == {(3, 0)}
+
+
+def test_decisions_undone_before_a_further_file_leave_no_trace_in_k_though_states_are_recomputed_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    project = with_items(2)
+    first = [vote("s0", "w1", "A"), vote("s0", "w2", "B"), vote("s1", "w1", "A"), vote("s1", "w2", "A")]
+    import_lines(project, first, what="votes")
+    disputed = project.items.get(state="disputed")
+    decision = {"payload": {"relations": ["C"]}, "votes_key": disputed.votes_key, "client_id": uuid4()}
+    decisions.decide(disputed, by=curator(), **decision)
+    monkeypatch.setattr(recomputation, "RECOMPUTE_AT_ONCE", 0)
+    projects.set_k(project, k=project.k, reopens=True, by=curator())
+    import_lines(project, [vote("s0", "w3", "A"), vote("s1", "w3", "B")], what="votes")
+    run_job("recompute", project.pk)
+    assert {(item.k, item.free) for item in project.items.all()} == {(3, 0)}
+
+
+@pytest.mark.parametrize("lapses", [False, True])
+def test_whether_a_decision_lapsed_with_its_label_makes_no_difference_to_a_further_file(lapses: bool) -> None:
+    project = with_items(2)
+    import_lines(project, [vote(item, who, who) for item in ("s0", "s1") for who in ("A", "B")], what="votes")
+    for item, label in zip(project.items.order_by("rank"), ("A", "B"), strict=True):
+        decision = {"payload": {"relations": [label]}, "votes_key": item.votes_key, "client_id": uuid4()}
+        decisions.decide(item, by=curator(), **decision)
+    if lapses:
+        inventory.delete(project, ["B"], by=curator())
+    import_lines(project, [vote(item, "w3", "A") for item in ("s0", "s1")], what="votes")
+    assert {item.k for item in project.items.all()} == {2}
 
 
 def test_a_rejected_file_stores_no_answers() -> None:

@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 
 from annotation import projects
 from annotation.adjudication import decisions
-from annotation.consensus import item_state, rules
+from annotation.consensus import item_state, recomputation, rules
 from annotation.models import Answer, Item, Lease, Project
 from annotation.ontology import inventory
 from annotation.queue import lease_endings, leases, own_votes, quality_settings, votes
@@ -148,6 +148,21 @@ def test_each_step_on_a_check_runs_the_statements_of_one_on_a_sentence(
             found[lease.item.use].add((at, step.__name__, statements(partial(step, lease, user, base))))
             base += step in VOTES
     assert found[Item.Use.CHECK] == found[Item.Use.WORK]
+
+
+def test_while_changed_labels_wait_for_a_job_a_check_is_answered_by_the_statements_of_a_sentence(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The digest of its known answer was renewed by the reply."""
+    (user,) = annotators(project, 1)
+    held = [loaded(lease) for lease in leases.lease_several(project, user, n=12)]
+    monkeypatch.setattr(recomputation, "RECOMPUTE_AT_ONCE", 0)
+    inventory.rename(project, "P" if project.kind == "entities" else "A", target="Z", by=curator())
+    found: dict[str, set[Any]] = {Item.Use.CHECK: set(), Item.Use.WORK: set()}
+    answer_nothing(held.pop(), user, 0)  # reads the labels, which are kept
+    for lease in held:
+        found[lease.item.use].add(statements(partial(answer_nothing, lease, user, 0)))
+    assert found[Item.Use.CHECK] == found[Item.Use.WORK] != set()
 
 
 def test_a_new_check_is_leased_by_the_statements_of_a_new_sentence(project: Project) -> None:

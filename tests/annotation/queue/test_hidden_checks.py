@@ -36,7 +36,7 @@ from annotation.queue import (
 from annotation.reports.progress import COUNT_HOLDS, answers_needed, progress_of
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict
-from tests.cast.basics import sentence
+from tests.cast.basics import run_job, sentence
 from tests.cast.projects import annotators, answer_item, curator, import_lines, project_with_items
 from tests.cast.replay import replayed
 from tests.errors import code
@@ -517,6 +517,24 @@ def test_answers_to_checks_are_asked_again_in_the_order_of_those_to_sentences(
     assert {vote.number for vote in own_votes.history(project, people[0])} == {2}
     mine = Mark.objects.filter(annotator__user__in=people[:2]).order_by("pk")
     assert list(mine.values()) == marks
+
+
+@pytest.mark.parametrize("change", ASK_AGAIN)
+def test_excluded_answers_bring_no_sentence_again_before_the_checks(
+    project: Project, people: list[User], change: Change, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While a job had yet to ask all again, those on ordinary sentences were asked again at once."""
+    finish(project, *people[:2])
+    monkeypatch.setattr(recomputation, "RECOMPUTE_AT_ONCE", 0)
+    change(project)
+    excluded = Annotator.objects.get(project=project, user=people[1])
+    answer = excluded.answers.filter(item__use=Item.Use.WORK).first()
+    assert answer is not None
+    exclusions.exclude_answer(answer, by=curator())
+    exclusions.exclude_annotator(excluded, by=curator())
+    assert leases.lease_next(project, people[0]) is None
+    run_job("recompute", project.pk)
+    assert progress_of(project, people[0])["waiting"] == SENTENCES + CHECKS
 
 
 def test_a_job_that_asks_answers_again_reaches_sentences_and_checks_in_any_order(

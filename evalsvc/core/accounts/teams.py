@@ -28,6 +28,17 @@ from evalsvc.core.web.text_validation import (
 OWNER, MEMBER = TeamMember.Role.OWNER, TeamMember.Role.MEMBER
 
 
+def name_with_team(name: str, team_name: str, team_slug: str) -> str:
+    """Return a name for a place without its board, such as a feed, that no system of another team has there.
+
+    The slug ends it where the words do not tell name and team apart, or the slug is not that of the name.
+    """
+    form = f"{name} of {team_name}"
+    if folded(form).split().count("of") == 1 and slugify(team_name) == team_slug:
+        return form
+    return f"{form} (team {team_slug})"
+
+
 def create_team(*, name: str, by: User, slug: str = "") -> Team:
     """Create a team with its creator as owner."""
     name = without_emoji_marks(name).strip()

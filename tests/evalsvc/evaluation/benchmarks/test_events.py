@@ -11,6 +11,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from evalsvc.core.accounts.models import Team
 from evalsvc.evaluation.benchmarks import events, versions
 from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from evalsvc.evaluation.reported import entries
@@ -90,6 +91,21 @@ def test_a_reader_finds_the_feed_on_the_board_and_reads_it(client: Client, board
 def test_control_characters_do_not_break_the_feed(client: Client, board: Benchmark) -> None:
     board.settings.get().versions.filter(number=2).update(note="Bell \x07.")
     ET.fromstring(client.get("/boards/rel/feed.atom").content)
+
+
+def test_the_feed_and_the_home_page_tell_two_systems_apart_whose_words_with_their_teams_are_the_same(
+    cast: BenchmarkCast, client: Client
+) -> None:
+    benchmark, kelpie, lugworm = cast.relations(), cast.kelpie, cast.lugworm
+    Team.objects.filter(pk=lugworm.pk).update(name=f"Experts of {kelpie}")
+    cast.submit(benchmark, LINES, system="Mixture", team=lugworm, by=cast.lars)
+    cast.submit(benchmark, LINES, system="Mixture of Experts", team=kelpie, by=cast.kim)
+    while run_next("score"):
+        pass
+    shown = [f"“Mixture of Experts of {kelpie} (team {team.slug})”" for team in (kelpie, lugworm)]
+    assert sorted(titles(benchmark)) == sorted(shown)
+    page = client.get("/").content.decode()
+    assert [page.count(title) for title in shown] == [1, 1]
 
 
 @pytest.mark.parametrize("systems", [1, 3])

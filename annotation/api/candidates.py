@@ -74,6 +74,7 @@ def choice_body(choice: CandidateChoice) -> dict[str, Any]:
 
 class Candidates(APIView):
     parser_classes = [FilesParser]
+    several = ("order", "ids")  # lists in a multipart body
 
     @extend_schema(
         operation_id="project_candidates_present",

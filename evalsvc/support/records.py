@@ -9,6 +9,7 @@ from django.contrib.admin.models import LogEntry as Correction
 from django.db.models import Model
 from django.forms import ModelForm
 from django.http import HttpRequest
+from django.utils import timezone
 
 from annotation.models import Batch, Member, Project
 from annotation.models.release import Download, Publication
@@ -60,6 +61,11 @@ class People(Records):
     list_filter = ("is_active", "may_organise", "is_staff", "is_superuser")
     search_fields = ("username", "first_name", "last_name", "email")
     ordering = ("username",)
+
+    def save_model(self, request: HttpRequest, obj: User, form: PersonModelForm, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        if "email" in form.changed_data:
+            User.objects.filter(pk=obj.pk).update(email_set_at=timezone.now())
 
 
 @register(Team, site=site)

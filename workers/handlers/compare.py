@@ -435,8 +435,7 @@ def _stored(
         differing=row.differing,
         runs=runs,
     )
-    built: list[object] = msgspec.to_builtins(test)
-    return built
+    return list(_as_stored(test))
 
 
 def _adjusted(rows: list[StoredTest]) -> list[list[object]]:
@@ -445,5 +444,10 @@ def _adjusted(rows: list[StoredTest]) -> list[list[object]]:
     stored = [
         msgspec.structs.replace(row, p_holm=score.number(p)) for row, p in zip(rows, adjusted, strict=True)
     ]
-    built: list[list[object]] = msgspec.to_builtins(stored)
-    return built
+    return [list(_as_stored(row)) for row in stored]
+
+
+def _as_stored(test: StoredTest) -> Iterable[object]:
+    """Return the values as the database returns them: lists in place of tuples."""
+    values: list[object] = msgspec.to_builtins(test)
+    return (list(value) if isinstance(value, tuple) else value for value in values)

@@ -97,19 +97,23 @@ def _record_attempt(keys: dict[str, str]) -> None:
         )
 
 
-def record_mail(request: HttpRequest, to: str, *, username: str = "", kind: str = "mail") -> None:
+def record_mail(
+    request: HttpRequest, to: str, *, username: str = "", kind: str = "mail", is_sent: bool = True
+) -> None:
     """Record a requested mail, or raise beyond a limit.
 
     Each kind has limits of its own, and so has each user name that is given with an address:
     invitations, and resets for other accounts, keep nobody from resetting a password. Unknown
     addresses count too, so that the response doesn't reveal which addresses have an account.
+    One that is not sent counts for its network alone.
     """
     keys = {
-        "name": keyed(f"{kind} {to.strip().casefold()}\n{username}"),
+        "name": keyed(f"{kind} {to.strip().casefold()}\n{username}") if is_sent else "",
         "network": keyed(f"{kind}s from {network_of(request)}"),
     }
     address, network = Q(name=keys["name"]), Q(network=keys["network"])
-    wait = _record(keys, MAIL_WINDOW, (MAILS_PER_ADDRESS, address), (MAILS_PER_NETWORK, network))
+    of_address = [(MAILS_PER_ADDRESS, address)] if is_sent else []
+    wait = _record(keys, MAIL_WINDOW, *of_address, (MAILS_PER_NETWORK, network))
     if wait:
         raise TooManyAttempts(
             "too_many_mails",
@@ -145,8 +149,8 @@ def _record_to(user: User, name: str, *limits: tuple[int, Q]) -> bool:
 
 
 def _is_first_with_address(user: User) -> bool:
-    """Return whether few others gave the address of an account before it did."""
-    others = User.objects.filter(email__iexact=user.email).exclude(pk=user.pk)
+    """Return whether few others that get mails gave the address of an account before it did."""
+    others = User.objects.filter(email__iexact=user.email, is_active=True).exclude(pk=user.pk)
     before = others.annotate(since=Coalesce("email_set_at", "date_joined")).filter(since__lt=user.email_since)
     return before[:FIRST_WITH_ADDRESS].count() < FIRST_WITH_ADDRESS
 

@@ -103,18 +103,15 @@ class PacedMails:
         self.waiting: dict[str, deque[Callable[[], object]]] = {}  # in the order of turns
         self.threads = ThreadPoolExecutor(max_workers=PACED_AT_ONCE, thread_name_prefix="paced mail")
 
-    def require_room(self, network: str) -> None:
-        """Raise where more of the network wait than its share: the fuller the queue, the smaller it is."""
+    def has_room(self, network: str) -> bool:
+        """Return whether less of the network wait than its share: the fuller the queue, the smaller it is.
+
+        One mail always has room, else requests of many networks keep everybody from a mail.
+        """
         with self.lock:
             free = MOST_WAITING - sum(map(len, self.waiting.values()))
-            is_full = len(self.waiting.get(assigned_to_one(network), ())) >= free // SHARE_OF_FREE
-        if is_full:
-            raise QuotaExceeded(
-                "too_many_mails",
-                "Too many e-mails were requested. Yours was not.",
-                retry_after=RETRY_SECONDS,
-                hint=f"Try again in {RETRY_SECONDS} s.",
-            )
+            waiting = len(self.waiting.get(assigned_to_one(network), ()))
+        return waiting < max(1, free // SHARE_OF_FREE)
 
     def put(self, network: str, send: Callable[[], object]) -> None:
         if settings.MAIL_IN_REQUEST:
@@ -145,6 +142,15 @@ class PacedMails:
 
 
 paced = cache(PacedMails)
+
+
+def no_room() -> QuotaExceeded:
+    return QuotaExceeded(
+        "too_many_mails",
+        "Too many e-mails were requested. Yours was not.",
+        retry_after=RETRY_SECONDS,
+        hint=f"Try again in {RETRY_SECONDS} s.",
+    )
 
 
 def _send(send: Callable[[], object]) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from django.contrib.auth import get_user
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.http import QueryDict
 from django.utils import timezone
 from rest_framework.authentication import (
     BaseAuthentication,
@@ -61,6 +62,8 @@ class PageSession(SessionAuthentication):
     def enforce_csrf(self, request: Any) -> None:
         is_form = (request.content_type or "").startswith("multipart/form-data")
         is_form = is_form and any(parser.media_type == "multipart/form-data" for parser in request.parsers)
+        if not is_form:
+            request._request._post = QueryDict()  # else Django decodes a body that curl calls a form
         super().enforce_csrf(request if is_form else request._request)
 
 

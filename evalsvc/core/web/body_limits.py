@@ -56,11 +56,11 @@ def largest_body() -> int:
 def limit_of_view(view: Any, *, logged_in: bool, is_encoded: bool = False) -> int:
     """Return the greatest length of a body for a view."""
     endpoint = getattr(view, "cls", None)
-    if is_encoded:
-        return PAGE_BODY_BYTES if logged_in and not endpoint else ENCODED_BYTES
-    if endpoint:
+    if endpoint:  # none decodes percent escapes: curl names a file so that is the whole body
         kinds = {parser.media_type for parser in endpoint.parser_classes}
         return largest_body() if "multipart/form-data" in kinds else settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    if is_encoded:
+        return PAGE_BODY_BYTES if logged_in else ENCODED_BYTES
     files: Files | None = getattr(view, "files", None)
     if files is None or (files.needs_login and not logged_in):
         return PAGE_BODY_BYTES

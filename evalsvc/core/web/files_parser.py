@@ -39,8 +39,9 @@ class FilesParser(MultiPartParser):
             if isinstance(error.__context__, FormRefused):
                 raise DomainError("bad_request", str(error.__context__)) from error
             raise
+        view = (arguments[2] or {}).get("view")
         repeated = (
-            *repeated_names(form.data),
+            *repeated_names(form.data, getattr(view, "several", ())),
             *(name for name, files in form.files.lists() if len(files) > 1),
         )
         if repeated:

@@ -125,8 +125,10 @@ class Reset(views.PasswordResetView):
     def form_valid(self, form: Any) -> HttpResponse:
         email, username = (form.cleaned_data[name] for name in ("email", "username"))
         network = login_throttle.network_of(self.request)
-        outgoing_mail.paced().require_room(network)
-        login_throttle.record_mail(self.request, email, username=username)
+        has_room = outgoing_mail.paced().has_room(network)
+        login_throttle.record_mail(self.request, email, username=username, is_sent=has_room)
+        if not has_room:
+            raise outgoing_mail.no_room()
         scheme, host = outgoing_mail.origin_of_links(self.request)
         options = {
             "use_https": scheme == "https",

@@ -463,8 +463,31 @@ def test_a_network_fills_no_queue_of_mails_and_whom_it_mails_makes_no_difference
     assert statuses == [302, 302, 302, 429, 429]
     assert [request(f"m{n}", "192.0.2.1") for n in range(5)] == [302, 302, 302, 429, 429]
     statuses = [request(f"k{n}", f"198.51.100.{n}") for n in range(30)]
-    assert statuses == [302] * 25 + [429] * 5
-    assert PasswordTry.objects.count() == 25 + 6
+    assert statuses == [302] * 30  # a network with none waiting, however full the queue is
+    assert request("p", "198.51.100.1") == 429
+    assert PasswordTry.objects.count() == 30 + 10 + 1
+
+
+def test_rejected_requests_of_a_full_queue_count_for_their_network_alone(
+    client: Client, kim: User, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who was rejected tried again at once, and took each place that became free."""
+    settings.MAIL_IN_REQUEST = False
+    queue = outgoing_mail.PacedMails()
+    monkeypatch.setattr(queue.threads, "submit", lambda act: Future())
+    monkeypatch.setattr(outgoing_mail, "paced", lambda: queue)
+    monkeypatch.setattr(outgoing_mail, "MOST_WAITING", 0)
+
+    def request(address: str) -> int:
+        form = {"email": kim.email}
+        return client.post(reverse("password-reset"), form, REMOTE_ADDR=address).status_code
+
+    statuses = [request("192.0.2.1") for _ in range(40)]
+    assert statuses == [302] + [429] * 39
+    queue.waiting.clear()
+    assert request("192.0.2.1") == 429
+    assert request("192.0.2.2") == 302
+    assert PasswordTry.objects.count() == login_throttle.MAILS_PER_NETWORK + 1
 
 
 def test_requests_for_resets_delay_no_other_mail(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -703,6 +726,17 @@ def test_a_reset_without_a_user_name_is_for_those_who_gave_the_address_first(
     client.post(reverse("password-reset"), {"email": kim.email})
     assert len(mail.outbox) == login_throttle.FIRST_WITH_ADDRESS
     assert "kim" in mail.outbox[0].subject
+
+
+def test_deactivated_accounts_keep_nobody_from_the_mails_to_those_who_gave_an_address_first(
+    kim: User, db: None
+) -> None:
+    squatters = [User.objects.create_user(f"n{n}", kim.email.upper(), OLD) for n in range(3)]
+    User.objects.filter(pk=kim.pk).update(email_set_at=timezone.now())
+    kim.refresh_from_db()
+    assert not login_throttle._is_first_with_address(kim)
+    User.objects.filter(pk=squatters[0].pk).update(is_active=False)
+    assert login_throttle._is_first_with_address(kim)
 
 
 def test_a_changed_name_alone_is_no_mail(

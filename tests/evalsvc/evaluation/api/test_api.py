@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.http import HttpRequest
+from django.test import Client as Browser
 from rest_framework.test import APIClient
 
 from evalsvc.core.accounts import tokens
@@ -19,6 +21,7 @@ from evalsvc.core.accounts.models import Team, User
 from evalsvc.core.accounts.teams import create_team
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats.problem_kinds import KINDS
+from evalsvc.core.web.body_limits import ENCODED, ENCODED_BYTES
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.measures.menu import MENU
 from evalsvc.evaluation.models import Setting, Submission
@@ -94,6 +97,33 @@ def test_the_default_content_type_of_curl_is_accepted(cast: BenchmarkCast) -> No
     address = "/api/v1/benchmarks/rel/submissions?system=Net&run=1"
     answer = by_token(cast.kim).post(address, jsonl(LINES), content_type="application/x-www-form-urlencoded")
     assert answer.status_code == 202
+
+
+@pytest.mark.parametrize("address", ["submissions?system=Net&run=1", "check?", "models?system=Net&run=1"])
+def test_a_long_file_with_the_default_content_type_of_curl_is_read_as_a_file(
+    cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    cast.relations()
+    decoded: list[str] = []
+    load = HttpRequest._load_post_and_files
+    monkeypatch.setattr(
+        HttpRequest,
+        "_load_post_and_files",
+        lambda request: [decoded.append(request.content_type), load(request)][1],
+    )
+    client, body = Browser(enforce_csrf_checks=True), b"\n" * ENCODED_BYTES + jsonl(LINES)
+    client.force_login(cast.kim)
+    client.get("/account/")
+    token = client.cookies["csrftoken"].value
+    senders: Any = ((by_token(cast.kim), {}), (client, {"x-csrftoken": token}))
+    for sender, headers in senders:
+        answers = [
+            sender.post(f"/api/v1/benchmarks/rel/{address}", body, content_type=kind, headers=headers)
+            for kind in ("application/x-ndjson", ENCODED)
+        ]
+        assert len({(answer.status_code, answer.json().get("code")) for answer in answers}) == 1
+        assert answers[0].status_code in (200, 202, 400, 422), answers[0].content
+    assert ENCODED not in decoded
 
 
 def test_a_form_is_accepted(cast: BenchmarkCast) -> None:

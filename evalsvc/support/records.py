@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from django.contrib.admin import display, register
 from django.contrib.admin.models import LogEntry as Correction
 from django.db.models import Model
-from django.forms import ModelForm
+from django.forms import BaseModelForm, ModelForm
 from django.http import HttpRequest
 from django.utils import timezone
 
@@ -62,7 +62,7 @@ class People(Records):
     search_fields = ("username", "first_name", "last_name", "email")
     ordering = ("username",)
 
-    def save_model(self, request: HttpRequest, obj: User, form: PersonModelForm, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Model, form: BaseModelForm[Any], change: bool) -> None:
         super().save_model(request, obj, form, change)
         if "email" in form.changed_data:
             User.objects.filter(pk=obj.pk).update(email_set_at=timezone.now())

@@ -62,9 +62,12 @@ class PageSession(SessionAuthentication):
     def enforce_csrf(self, request: Any) -> None:
         is_form = (request.content_type or "").startswith("multipart/form-data")
         is_form = is_form and any(parser.media_type == "multipart/form-data" for parser in request.parsers)
-        if not is_form:
-            request._request._post = QueryDict()  # else Django decodes a body that curl calls a form
-        super().enforce_csrf(request if is_form else request._request)
+        if is_form:
+            super().enforce_csrf(request)
+            return
+        request._request._post = QueryDict()  # else Django decodes a body that curl calls a form
+        super().enforce_csrf(request._request)
+        del request._request._post
 
 
 def authenticated_again(view: APIView, request: Request) -> Request:

@@ -121,7 +121,8 @@ def test_a_long_file_with_the_default_content_type_of_curl_is_read_as_a_file(
             sender.post(f"/api/v1/benchmarks/rel/{address}", body, content_type=kind, headers=headers)
             for kind in ("application/x-ndjson", ENCODED)
         ]
-        assert len({(answer.status_code, answer.json().get("code")) for answer in answers}) == 1
+        replies = {(answer.status_code // 100, answer.json().get("code")) for answer in answers}
+        assert len(replies) == 1  # 202 for the first file, 200 for the same again
         assert answers[0].status_code in (200, 202, 400, 422), answers[0].content
     assert ENCODED not in decoded
 

@@ -7,9 +7,10 @@ from ordinary sentences.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection
 from itertools import product
 from typing import Any
+
+from django.db.models import QuerySet
 
 from annotation.consensus.choices import choices_of
 from annotation.models import Item, KnownAnswer
@@ -43,17 +44,16 @@ def is_right_on(item: Item, payload: Payload, mapping: LabelMapping) -> bool:
     if known is None:
         return False
     if not known.digest.startswith(mapping.digest):
-        store_digests([item.pk], mapping)
+        store_digests(KnownAnswer.objects.filter(pk=item.pk), mapping)
         known.refresh_from_db(fields=["digest"])
     if mapping.digest not in (sent, known.digest):
         return sent == known.digest
     return is_right(payload, known.payload, mapping)
 
 
-def store_digests(keys: Collection[int], mapping: LabelMapping) -> None:
-    """Store the digests of these items' known answers where labels have changed since."""
-    outdated = KnownAnswer.objects.filter(pk__in=keys).exclude(digest__startswith=mapping.digest)
-    for known in outdated.only("payload"):
+def store_digests(known_answers: QuerySet[KnownAnswer], mapping: LabelMapping) -> None:
+    """Store the digests of known answers where labels have changed since."""
+    for known in known_answers.exclude(digest__startswith=mapping.digest).only("payload"):
         KnownAnswer.objects.filter(pk=known.pk).update(digest=digest(known.payload, mapping))
 
 

@@ -16,7 +16,7 @@ from django.db.models.functions import Cast, Length
 from annotation.consensus.item_state import FIELDS, DecisionChanges, ItemRecords, derive_state, save_states
 from annotation.consensus.known_answers import store_digests
 from annotation.consensus.rules import Rules
-from annotation.models import Adjudication, Answer, Item, ItemCount, Lease, Project
+from annotation.models import Adjudication, Answer, Item, ItemCount, KnownAnswer, Lease, Project
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.models import Job
@@ -45,10 +45,8 @@ def recompute_after_change(project: Project) -> None:
     if is_recomputed_at_once(project):
         recompute_items(project, [*project.items.order_by().values_list("pk", flat=True)])
         return
-    checks = list(project.items.exclude(use=Item.Use.WORK).values_list("pk", flat=True))
-    store_digests(
-        checks, Rules(project.pk).mapping
-    )  # else replies on checks would do so until the job is done
+    # else the replies on hidden checks would, and take longer, until the job has run
+    store_digests(KnownAnswer.objects.filter(item__project=project), Rules(project.pk).mapping)
     if not is_recompute_queued(project):
         enqueue("recompute", project.pk, lane=f"project {project.pk}")
 
@@ -124,7 +122,7 @@ def recompute_items(project: Project, keys: Sequence[int]) -> list[Item]:
         return []
     items = list(Item.objects.select_for_update(no_key=True).filter(pk__in=keys).order_by("pk"))
     rules = Rules(project.pk)
-    store_digests(keys, rules.mapping)
+    store_digests(KnownAnswer.objects.filter(pk__in=keys), rules.mapping)
     records = load_records(keys)
     before = [_values(item) for item in items]
     changes = DecisionChanges()

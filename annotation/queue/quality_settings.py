@@ -112,8 +112,8 @@ def _call_for_disputes(project: Project, before: dict[str, Any]) -> None:
     """Call one more person about each dispute that waits, as the option or its limit allows it now.
 
     Those of which a decision lapsed wait for adjudicators, like decided ones: as these are not called, the
-    disputes that are would show the labels that changed. So would calls by states that are
-    still to be recomputed. Without the option, cancel the calls that no answer fills.
+    disputes that are would show the labels that changed. So would calls by states that are still to be
+    recomputed. Without the option, cancel the calls that no answer fills.
     """
     switched = before.get("calls_extra", project.calls_extra) != project.calls_extra
     raised = before.get("most_extra", project.most_extra) < project.most_extra

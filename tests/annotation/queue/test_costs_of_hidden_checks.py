@@ -165,6 +165,21 @@ def test_while_changed_labels_wait_for_a_job_a_check_is_answered_by_the_statemen
     assert found[Item.Use.CHECK] == found[Item.Use.WORK] != set()
 
 
+def test_no_statement_lists_the_sentences_beside_the_candidates_of_a_project_that_waits_for_a_job(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a million of them, a statement that listed them would be rejected by the database."""
+    monkeypatch.setattr(recomputation, "RECOMPUTE_AT_ONCE", 0)
+    recomputation.recompute_after_change(project)
+    lengths = list[int]()
+    for use in (Item.Use.WORK, Item.Use.CORPUS):
+        project.items.filter(use=Item.Use.WORK).update(use=use)
+        with CaptureQueriesContext(connection) as queries:
+            recomputation.recompute_after_change(project)
+        lengths.append(sum(len(query["sql"]) for query in queries))
+    assert lengths[0] == lengths[1]
+
+
 def test_a_new_check_is_leased_by_the_statements_of_a_new_sentence(project: Project) -> None:
     (user,) = annotators(project, 1)
     leases.lease_next(project, user)  # makes the row of the annotator

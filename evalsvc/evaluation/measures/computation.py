@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from evalsvc.evaluation.models import Setting, SettingVersion
 
 # Raise it whenever a figure may change.
-SCORER = "1.1"
+SCORER = "1.2"
 TAU = "τ*"
 THRESHOLD_BEFORE = {"1.0": 0.5}  # scorers that counted from a threshold where none was set
 CHOICES = (

@@ -20,7 +20,7 @@ from workers.scoring.resampled_families import Compositions
 UNDEFINED = "the measure is undefined for a run"
 NOT_RESAMPLED = "a side has one run, and this measure is not resampled"
 TURNED = "the mean of all runs and the median run, which is tested, do not agree on which one is better"
-NEAR = "the means of all runs differ by no more than their rounding, unlike the median run, which is tested"
+NEAR = "the means of all runs differ by no more than their rounding"
 CLASS_NOT_RESAMPLED = "a side has one run, and these figures per class are not resampled"
 NAN = float("nan")
 Values = Mapping[str, float]

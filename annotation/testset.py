@@ -15,10 +15,11 @@ from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 from django.db import models, transaction
 from django.db.models import Q, Sum
-from django.db.models.functions import SHA256, Length, Now
+from django.db.models.functions import Length, Now
 
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import LogEntry, entries, record
+from evalsvc.core.database import Sha256
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
 from evalsvc.core.jobs.exceptions import RetryLater
 
@@ -36,14 +37,6 @@ class Origin(models.TextChoices):
     ANNOTATED = "annotated"
     SOURCE = "source"
     IMPORTED = "imported"
-
-
-class Sha256(SHA256):
-    """SHA-256 of a text; Django's needs an extension of PostgreSQL."""
-
-    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        template = "encode(sha256(convert_to(%(expressions)s, 'UTF8')), 'hex')"
-        return self.as_sql(compiler, connection, template=template, **context)
 
 
 class TestSetQuerySet(models.QuerySet["TestSet"]):

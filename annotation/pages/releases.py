@@ -186,9 +186,9 @@ def _compared(
 
     They are compared for people who may download them: others would confirm guessed files.
     """
-    reads = isinstance(user, User) and test_set.readable_by(user)
-    loads = publication is not None and publishing.may_download(publication, user, with_gold=with_gold)
-    compared = (reads or loads) and test_set.statistics is not None
+    may_read = isinstance(user, User) and test_set.readable_by(user)
+    may_load = publication is not None and publishing.may_download(publication, user, with_gold=with_gold)
+    compared = (may_read or may_load) and test_set.statistics is not None
     found = unlike(test_set, result.digests, with_gold=with_gold) if compared else []
     may_be_earlier = all(name in CHANGING and name in result.digests for name in found)
     return {"compared": compared, "unlike": found, "may_be_earlier": may_be_earlier}

@@ -1,4 +1,6 @@
-"""Reads in batches, repeated writes, and constant SQL where composing a query costs too much."""
+"""Reads in batches, repeated writes, a function of both databases, and constant SQL where composing a query
+costs too much.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +29,7 @@ from django.db import (
 from django.db.migrations import Migration
 from django.db.models import AutoField, JSONField, Model, QuerySet
 from django.db.models.expressions import DatabaseDefault
+from django.db.models.functions import SHA256
 
 M = TypeVar("M", bound=Model)
 P = ParamSpec("P")
@@ -39,6 +42,14 @@ FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.5, 5.0
 INDEX = re.compile(r"\{by (\w+)\}")  # SQLite prefers a look-up of whole rows; PostgreSQL chooses itself
 log = logging.getLogger(__name__)
 _JSON = msgspec.json.Encoder()
+
+
+class Sha256(SHA256):
+    """SHA-256 of a text; Django's needs an extension of PostgreSQL."""
+
+    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        template = "encode(sha256(convert_to(%(expressions)s, 'UTF8')), 'hex')"
+        return self.as_sql(compiler, connection, template=template, **context)
 
 
 def is_database_away(error: BaseException | None) -> bool:

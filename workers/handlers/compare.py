@@ -435,7 +435,7 @@ def _stored(
         differing=row.differing,
         runs=runs,
     )
-    return list(_as_stored(test))
+    return _as_stored(test)
 
 
 def _adjusted(rows: list[StoredTest]) -> list[list[object]]:
@@ -444,10 +444,10 @@ def _adjusted(rows: list[StoredTest]) -> list[list[object]]:
     stored = [
         msgspec.structs.replace(row, p_holm=score.number(p)) for row, p in zip(rows, adjusted, strict=True)
     ]
-    return [list(_as_stored(row)) for row in stored]
+    return [_as_stored(row) for row in stored]
 
 
-def _as_stored(test: StoredTest) -> Iterable[object]:
+def _as_stored(test: StoredTest) -> list[object]:
     """Return the values as the database returns them: lists in place of tuples."""
     values: list[object] = msgspec.to_builtins(test)
-    return (list(value) if isinstance(value, tuple) else value for value in values)
+    return [list(value) if isinstance(value, tuple) else value for value in values]

@@ -61,9 +61,7 @@ def spread(runs: ArrayLike) -> Spread:
     """
     x = _runs(runs)
     least, most = float(x.min()), float(x.max())
-    if (
-        most - least < TINY
-    ):  # the mean even of equal numbers is rounded, and what they deviate from it is not 0
+    if most - least < TINY:  # even the mean of equal numbers is rounded, so that they deviate from it
         return Spread(len(x), least, 0.0 if len(x) > 1 else _NAN, least, most)
     return Spread(len(x), float(x.mean()), float(x.std(ddof=1)), least, most)
 

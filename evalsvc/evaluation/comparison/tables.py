@@ -91,14 +91,8 @@ TEST_HEADS = (
 )  # fmt: skip
 
 
-PROGRAM_HEADS = (
-    "effect",
-    "detectable",
-    "test",
-    "run_a",
-    "run_b",
-    "reason",
-)  # for which a page of a paper has no room
+# for which a page of a paper has no room
+PROGRAM_HEADS = ("effect", "detectable", "test", "run_a", "run_b", "reason")
 
 
 @dataclass(frozen=True)

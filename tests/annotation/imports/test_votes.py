@@ -16,7 +16,7 @@ from annotation.adjudication import decisions
 from annotation.consensus import recomputation
 from annotation.imports import batches
 from annotation.imports import votes as import_votes
-from annotation.models import Annotator, Answer, Item, Project, Vote
+from annotation.models import Adjudication, Annotator, Answer, Item, Project, Vote
 from annotation.ontology import inventory
 from annotation.queue import exclusions, quality_settings
 from tests.cast.basics import run_job, sentence
@@ -435,31 +435,29 @@ def test_an_answer_imported_for_an_adjudicated_item_keeps_the_decision() -> None
     assert (item.state, item.gold["relations"]) == ("adjudicated", ["C"])
 
 
-def test_decisions_reopened_before_a_further_file_leave_no_trace_in_k() -> None:
-    project = with_items(2)
-    first = [vote("s0", "w1", "A"), vote("s0", "w2", "B"), vote("s1", "w1", "A"), vote("s1", "w2", "A")]
-    import_lines(project, first, what="votes")
-    disputed = project.items.get(state="disputed")
-    decision = {"payload": {"relations": ["C"]}, "votes_key": disputed.votes_key, "client_id": uuid4()}
-    decisions.decide(disputed, by=curator(), **decision)
-    decisions.reopen(disputed, by=curator())
-    import_lines(project, [vote("s0", "w3", "A"), vote("s1", "w3", "B")], what="votes")
-    assert {(item.k, item.free) for item in project.items.all()} == {(3, 0)}
+def reopen_it(project: Project) -> None:
+    decisions.reopen(Adjudication.objects.get(item__project=project).item, by=curator())
 
 
-def test_decisions_undone_before_a_further_file_leave_no_trace_in_k_though_states_are_recomputed_later(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    project = with_items(2)
-    first = [vote("s0", "w1", "A"), vote("s0", "w2", "B"), vote("s1", "w1", "A"), vote("s1", "w2", "A")]
-    import_lines(project, first, what="votes")
-    disputed = project.items.get(state="disputed")
-    decision = {"payload": {"relations": ["C"]}, "votes_key": disputed.votes_key, "client_id": uuid4()}
-    decisions.decide(disputed, by=curator(), **decision)
-    monkeypatch.setattr(recomputation, "RECOMPUTE_AT_ONCE", 0)
+def undo_all(project: Project) -> None:
     projects.set_k(project, k=project.k, reopens=True, by=curator())
+
+
+@pytest.mark.parametrize(("undo", "at_once"), [(reopen_it, 1_000), (undo_all, 1_000), (undo_all, 0)])
+def test_decisions_undone_before_a_further_file_leave_no_trace_in_k(
+    undo: Callable[[Project], None], at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if their states are recomputed after the file is read, as in large projects."""
+    project = with_items(2)
+    first = [vote("s0", "w1", "A"), vote("s0", "w2", "B"), vote("s1", "w1", "A"), vote("s1", "w2", "A")]
+    import_lines(project, first, what="votes")
+    disputed = project.items.get(state="disputed")
+    decision = {"payload": {"relations": ["C"]}, "votes_key": disputed.votes_key, "client_id": uuid4()}
+    decisions.decide(disputed, by=curator(), **decision)
+    monkeypatch.setattr(recomputation, "RECOMPUTE_AT_ONCE", at_once)
+    undo(project)
     import_lines(project, [vote("s0", "w3", "A"), vote("s1", "w3", "B")], what="votes")
-    run_job("recompute", project.pk)
+    recomputation.recompute(project)
     assert {(item.k, item.free) for item in project.items.all()} == {(3, 0)}
 
 

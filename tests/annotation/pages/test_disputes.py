@@ -543,8 +543,8 @@ def test_adjudicators_learn_of_an_exclusion_by_a_curator_neither_name_nor_reason
     client.force_login(cast.people["judy"])
     page = client.get(address(item)).content.decode()
     assert "A curator excluded this sentence." in page
-    for told in ("A private note.", "Cleo", "valid until the answers change", "Reopen"):
-        assert told not in page
+    for hidden in ("A private note.", "Cleo", "valid until the answers change", "Reopen"):
+        assert hidden not in page
     rejected = client.post(f"/api/v1/items/{item.key}/take-back")
     assert (rejected.status_code, rejected.json()["detail"]) == (403, "A curator excluded this sentence.")
     client.force_login(cast.curator)

@@ -87,7 +87,9 @@ def copies_of(test_set: TestSet, *, with_gold: bool) -> list[SimpleUploadedFile]
     return [SimpleUploadedFile(name, data) for name, data in files.items()]
 
 
-def told(client: Client, user: User | None, test_set: TestSet, *, with_gold: bool) -> tuple[bool, bool, bool]:
+def reply(
+    client: Client, user: User | None, test_set: TestSet, *, with_gold: bool
+) -> tuple[bool, bool, bool]:
     """Return whether a check of a genuine copy names its set, compares its files and names a withdrawal."""
     client.logout()
     if user:
@@ -140,8 +142,8 @@ def test_files_of_a_copy_are_compared_by_the_rule_of_the_download(
     if reader == "accepted":
         assert user
         publishing.accept(published, sha256=publishing.terms_sha256(published), by=user)
-    assert told(client, user, test_set, with_gold=True) == (*full, False)
-    assert told(client, user, test_set, with_gold=False) == (*blind, False)
+    assert reply(client, user, test_set, with_gold=True) == (*full, False)
+    assert reply(client, user, test_set, with_gold=False) == (*blind, False)
 
 
 @pytest.mark.parametrize("published_gold", [True, False])
@@ -152,9 +154,9 @@ def test_a_check_names_a_withdrawal_to_people_who_see_its_page_and_confirms_no_f
     publishing.publish(test_set, access="anybody", with_gold=published_gold, by=curator())
     publishing.withdraw(test_set, reason="Two texts were wrong.", by=curator())
     for user in (None, person("kim")):
-        assert told(client, user, test_set, with_gold=True) == (False, False, True)
-        assert told(client, user, test_set, with_gold=False) == (True, False, True)
-    assert told(client, curator(), test_set, with_gold=True) == (True, True, True)
+        assert reply(client, user, test_set, with_gold=True) == (False, False, True)
+        assert reply(client, user, test_set, with_gold=False) == (True, False, True)
+    assert reply(client, curator(), test_set, with_gold=True) == (True, True, True)
 
 
 def test_a_withdrawal_for_named_people_is_named_to_them_alone(client: Client) -> None:
@@ -162,9 +164,9 @@ def test_a_withdrawal_for_named_people_is_named_to_them_alone(client: Client) ->
     person("named")
     publishing.publish(test_set, access="named", with_gold=True, usernames=["named"], by=curator())
     publishing.withdraw(test_set, reason="Two texts were wrong.", by=curator())
-    assert told(client, person("named"), test_set, with_gold=True) == (False, False, True)
+    assert reply(client, person("named"), test_set, with_gold=True) == (False, False, True)
     for user in (None, person("kim")):
-        assert told(client, user, test_set, with_gold=True) == (False, False, False)
+        assert reply(client, user, test_set, with_gold=True) == (False, False, False)
 
 
 def test_a_check_says_the_same_of_right_and_wrong_labels_of_a_withdrawn_set(client: Client) -> None:

@@ -664,7 +664,7 @@ def test_an_owner_is_told_however_many_others_were_from_the_same_network(
 def test_one_address_receives_few_mails_of_however_many_accounts(
     client: Client, db: None, django_capture_on_commit_callbacks: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Resets by user names had no limit of the address: each account brought three more mails."""
+    """Resets by user names had no limit of the address: each account meant three more mails."""
     monkeypatch.setattr(login_throttle, "MAILS_TO_LATER", 4)
     request, addresses = RequestFactory().post("/"), ["Stranger@example.org", "stranger@example.org"]
     later = [User.objects.create_user(f"n{n}", addresses[n % 2], OLD) for n in range(12)]

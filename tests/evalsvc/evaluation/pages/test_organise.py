@@ -113,18 +113,18 @@ def test_a_skipped_heading_of_training_counts_is_named(olga: Client, cast: Bench
     board = cast.relations()
     address = reverse("board-change", args=["rel"])
     table = b"relation,count\nborn_in,3\n"
-    said = "The first line of the training counts, “relation,count”, was skipped as a heading."
+    sentence = "The first line of the training counts, “relation,count”, was skipped as a heading."
     fields = {"title": "Relations", "time_zone": "UTC"}
     for more in ({"do": "show"}, {}):
         page = olga.post(address, fields | more | {"training_counts": counts(table)}, follow=True)
-        assert said in page.content.decode()
+        assert sentence in page.content.decode()
     board.refresh_from_db()
     assert board.training_counts == {"born_in": 3}
     page = olga.post(address, fields | {"training_counts": counts(b"born_in;1.234\nworks_for,5")})
     assert "Line 1" in field_errors(page.content.decode())["training_counts"]
     gold = freeze("gold", RELATION_GOLD, by=cast.olga)
     fields = BOARD | {"test_sets": [gold.pk], "training_counts": counts(table)}
-    assert said in olga.post(reverse("board-new"), fields, follow=True).content.decode()
+    assert sentence in olga.post(reverse("board-new"), fields, follow=True).content.decode()
 
 
 def test_the_rules_are_shown_and_can_be_changed(olga: Client, cast: BenchmarkCast) -> None:

@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
+from evalsvc.core.accounts.teams import name_with_team
 from evalsvc.core.errors.exceptions import Unknown
 from evalsvc.core.web.downloads import svg_file
 from evalsvc.core.web.formatting import DASH, counted, listed, measured, quoted, run_named
@@ -62,7 +63,11 @@ def system_file(request: HttpRequest, slug: str, pk: int, format: str) -> HttpRe
     if name not in tables:
         raise Unknown("unknown_table", "table", name, where="The system", known=tables)
     table = tables[name]
-    return download(replace(table, caption=f"{table.caption} {file_computation(page.board)}"), format)
+    system = page.row.system
+    named = quoted(name_with_team(system.name, system.team_name, system.team_slug))
+    parts = [f"{named} on {page.setting}, version {page.board.version.number}.", table.caption]
+    caption = " ".join(part for part in (*parts, file_computation(page.board)) if part)
+    return download(replace(table, caption=caption), format)
 
 
 def _context(request: HttpRequest, page: SystemPage) -> dict[str, Any]:
@@ -80,8 +85,8 @@ def _context(request: HttpRequest, page: SystemPage) -> dict[str, Any]:
         "setting": setting,
         "settings": page.settings,
         "system": row.system,
-        "title": page.name,
-        "name_quoted": quoted(page.name),
+        "title": names[row.system.pk],
+        "name_quoted": quoted(names[row.system.pk]),
         "row": row,
         "lead": _lead(page),
         "tested": page.band(board.order_by) is not None,
@@ -251,9 +256,7 @@ def _scores_table(page: SystemPage) -> PaperTable:
             Cell(rank, DASH if rank is None else str(rank)),
             Cell(str(band or ""), str(band or DASH)),
         ])  # fmt: skip
-    caption = f"{quoted(page.name)} on {page.setting}, version {page.board.version.number}."
-    if page.row.withdrawn_text:
-        caption += f" {page.row.runs_text}."
+    caption = f"{page.row.runs_text}." if page.row.withdrawn_text else ""
     return PaperTable(file_name(page, "scores"), caption, heads, rows)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from django.http import HttpRequest
 from django.urls import reverse
 
-from evalsvc.core.web.formatting import DASH, day, measured, quoted
+from evalsvc.core.web.formatting import DASH, day, measured
 from evalsvc.core.web.tables import Cell, Head, PaperTable
 from evalsvc.evaluation import shown_scores
 from evalsvc.evaluation.boards.compared_runs import compared_runs
@@ -42,8 +42,7 @@ def runs_table(page: SystemPage) -> PaperTable:
         values = [(measure, scored.values.get(measure.key)) for measure in measures]
         cells = [Cell(value, DASH if value is None else measured(value, each)) for each, value in values]
         rows.append([Cell(run.run, run.run), Cell(run.created_at.date(), day(run.created_at)), *cells])
-    caption = f"Runs of {quoted(page.name)} on {page.setting} with different answers."
-    return PaperTable(file_name(page, "runs"), caption, heads, rows)
+    return PaperTable(file_name(page, "runs"), "Runs with different answers.", heads, rows)
 
 
 def curve(page: SystemPage, files: str) -> Any:

@@ -13,7 +13,6 @@ from evalsvc.evaluation.benchmarks.file_contract import settings_of
 from evalsvc.evaluation.boards import leaderboard
 from evalsvc.evaluation.boards.compared_runs import median_run, open_runs
 from evalsvc.evaluation.boards.ranking import Board, BoardRow
-from evalsvc.evaluation.boards.system_names import distinct_names
 from evalsvc.evaluation.comparison import board_comparison
 from evalsvc.evaluation.comparison.across_settings import is_held_out
 from evalsvc.evaluation.comparison.board_comparison import Band, BoardComparison
@@ -39,11 +38,6 @@ class SystemPage:
     @property
     def setting(self) -> Setting:
         return self.board.setting
-
-    @cached_property
-    def name(self) -> str:
-        """Name of the system, with its team where it names another one of the board."""
-        return distinct_names([self.row.system], self.board)[self.row.system.pk]
 
     @property
     def measures(self) -> list[Measure]:

@@ -54,6 +54,22 @@ def test_every_reader_sees_scores_runs_classes_and_what_to_compare_with(
     assert run in client.get(address(benchmark, "Net")).content.decode()
 
 
+@pytest.mark.parametrize("table", ["scores", "runs", "classes-classes", "confusion"])
+def test_each_file_of_a_system_names_its_team(
+    client: Client, cast: BenchmarkCast, benchmark: Benchmark, table: str
+) -> None:
+    """Tables of two systems of one name had the same caption."""
+    System.objects.filter(name="Tree").update(name="Net", team=cast.lugworm)
+    captions = set()
+    for team in (cast.kelpie, cast.lugworm):
+        args = ["rel", System.objects.get(name="Net", team=team).pk]
+        file = client.get(reverse("system-file", args=[*args, "json"], query={"table": table}))
+        caption = file.json()["caption"]
+        assert f"“Net of {team.name}” on " in caption
+        captions.add(caption)
+    assert len(captions) == 2
+
+
 def test_tables_of_a_system_leave_as_files(client: Client, cast: BenchmarkCast, benchmark: Benchmark) -> None:
     def download(format: str, **query: str) -> str:
         url = address(benchmark, "Net", "system-file", format=format, **query)

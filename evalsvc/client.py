@@ -55,7 +55,7 @@ OK, INVALID, REJECTED, UNREACHABLE = 0, 1, 3, 4
 STOPPED, CLOSED_PIPE = 130, 141  # as shells report SIGINT and SIGPIPE
 TRIES = 6
 MAX_PAUSE_SECONDS = 120  # a longer Retry-After is reported instead of waited for
-TRANSIENT = frozenset({429, 502, 503, 504})
+TRANSIENT, NOT_BEGUN = frozenset({429, 502, 503, 504}), frozenset({429, 503})  # states of a reply
 TIMEOUT_SECONDS = 60
 WAIT_SECONDS = 20
 CHUNK_BYTES = 1 << 16
@@ -209,12 +209,13 @@ class WrongArgument(ValueError):
 
 
 class ServiceUnreachable(Exception):
-    """No response after all retries."""
+    """No response after all retries, or none to a request that may have been carried out."""
 
-    def __init__(self, url: str, error: Exception) -> None:
+    def __init__(self, url: str, error: Exception, *, may_be_done: bool = False) -> None:
         reason = getattr(error, "reason", error)  # without error numbers and class names
         text = str(getattr(reason, "strerror", None) or reason or type(error).__name__)
-        super().__init__(f"Cannot reach {url}: {text.strip('.').lower()}.")
+        look = " The request may have been carried out: look before you repeat it." if may_be_done else ""
+        super().__init__(f"Cannot reach {url}: {text.strip('.').lower()}.{look}")
 
 
 class UnexpectedReply(Exception):
@@ -450,7 +451,8 @@ class Client:
         return self._post(path, {"action": action, "items": [*items], **values}, filters)
 
     def _change(self, submission: int, change: str) -> Submission:
-        return self._request(f"submissions/{submission:d}/{change}", {}, body=io.BytesIO())
+        path, body = f"submissions/{submission:d}/{change}", io.BytesIO()
+        return self._request(path, {}, body=body, is_repeatable=False)
 
     def status(self, submission: int, *, wait: int = 0) -> Submission:
         """Return a submission; wait that many seconds for its next change."""
@@ -510,7 +512,7 @@ class Client:
         read: Callable[[Any], Any] = _json,
     ) -> Any:
         body, headers = io.BytesIO(json.dumps(values).encode()), {"Content-Type": "application/json"}
-        return self._request(path, query or {}, headers=headers, body=body, read=read)
+        return self._request(path, query or {}, headers=headers, body=body, read=read, is_repeatable=False)
 
     def _request(
         self,
@@ -521,8 +523,14 @@ class Client:
         body: IO[bytes] | None = None,
         sent: OnSent | None = None,
         read: Callable[[Any], Any] = _json,
+        is_repeatable: bool = True,
     ) -> Any:
-        """Get, or post the body; retry transient failures, safe to repeat."""
+        """Get, or post the body; retry transient failures.
+
+        A request that is not repeatable, as it would be carried out twice, is sent again only if it was
+        rejected before it began.
+        """
+        transient = TRANSIENT if is_repeatable else NOT_BEGUN
         parameters = urllib.parse.urlencode({k: v for k, v in query.items() if v}, doseq=True)
         address = f"{self.url}/api/v1/{path}" + (f"?{parameters}" if parameters else "")
         all_headers = {"Accept": "application/json", **(headers or {})}
@@ -534,11 +542,11 @@ class Client:
                 return self._send(address, all_headers, body, sent, read)
             except ServiceError as error:
                 pause = pause if error.retry_after is None else error.retry_after
-                if error.status not in TRANSIENT or pause > MAX_PAUSE_SECONDS or attempt == TRIES - 1:
+                if error.status not in transient or pause > MAX_PAUSE_SECONDS or attempt == TRIES - 1:
                     raise
             except (OSError, http.client.HTTPException) as error:
-                if attempt == TRIES - 1:
-                    raise ServiceUnreachable(self.url, error) from error
+                if attempt == TRIES - 1 or not is_repeatable:
+                    raise ServiceUnreachable(self.url, error, may_be_done=not is_repeatable) from error
             time.sleep(pause)
         raise AssertionError("the last attempt returns or raises")
 

@@ -274,6 +274,25 @@ def test_retries_are_limited(run_file: Path, pauses: list[float]) -> None:
     assert pauses == [0.5, 1, 2, 4, 8]
 
 
+@pytest.mark.parametrize("status", [502, 504, 200])
+def test_a_change_whose_reply_is_lost_is_not_sent_again(status: int, pauses: list[float]) -> None:
+    """It was made twice, or reported as rejected though it was made."""
+    lost = {"Content-Length": "100"} if status == 200 else {}
+    changes = (
+        lambda client: client.announce("rel", "Open", "The test phase is open."),
+        lambda client: client.cancel(5),
+    )
+    for change in changes:
+        with failing_service((status, lost)) as service:
+            with pytest.raises((ServiceError, ServiceUnreachable)) as failed:
+                change(Client(service.url, "evs_t"))
+            assert len(service.seen) == 1
+        assert status != 200 or "may have been carried out" in str(failed.value)
+    with failing_service((503, {}), (200, {})) as service:  # rejected before it began
+        Client(service.url, "evs_t").cancel(5)
+    assert pauses == [0.5]
+
+
 def test_a_token_does_not_follow_a_redirect(run_file: Path, pauses: list[float]) -> None:
     with (
         failing_service((202, {})) as other,

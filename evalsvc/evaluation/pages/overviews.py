@@ -115,7 +115,7 @@ def _summary(board: Board, tests: BoardComparison | None) -> Summary:
     band = str(bands[front[0]]) if front else ""
     front = front or [system for system in order if ranks[system] == 1]
     names = [quoted(name) for name in names_on_board(board, front[:NAMED]).values()]
-    named = ", ".join(names) + (f" and {len(front) - NAMED} others" if len(front) > NAMED else "")
+    named = ", ".join(names) + (f" and {counted(len(front) - NAMED, 'other')}" if len(front) > NAMED else "")
     return Summary(
         counts,
         setting=board.setting.title,

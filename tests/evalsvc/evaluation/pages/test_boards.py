@@ -293,6 +293,18 @@ def test_the_orders_of_pooled_wrf_and_of_its_mean_over_documents_are_compared(
         assert [row["order"] for row in rows if row["order"].endswith(other)] != []
 
 
+def test_the_list_names_three_systems_in_front_and_counts_the_others(cast: BenchmarkCast) -> None:
+    benchmark = cast.relations(main="accuracy")
+    fronts = []
+    for system in ("Alder", "Birch", "Cedar", "Dogwood", "Elder"):
+        scored(cast, benchmark, system, 4)
+        fronts.append(overviews([benchmark])[0].summary.front)
+    named = "“Alder”, “Birch”, “Cedar”"
+    assert [front.rpartition(", ")[0] for front in fronts[2:]] == [
+        named, f"{named} and 1 other", f"{named} and 2 others"
+    ]  # fmt: skip
+
+
 def test_the_list_has_no_date_of_a_run_that_is_sealed(client: Client, cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     (run,) = scored(cast, benchmark, "Alder", 3)

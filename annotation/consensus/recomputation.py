@@ -21,6 +21,7 @@ from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import enqueue
+from evalsvc.core.upkeep.registry import Finding
 
 RECOMPUTE_AT_ONCE = 1_000
 MOST_IN_REQUEST = 1_500_000  # characters of answers, about 40 texts of 2 × 1,000 spans or 9,000 sentences
@@ -42,7 +43,7 @@ def recompute_after_change(project: Project) -> None:
     """Recompute the items at once, or in large projects by a job."""
     if _left_out.get():
         return
-    if is_recomputed_at_once(project):
+    if is_recomputed_at_once(project) and not is_recomputing(project):
         recompute_items(project, [*project.items.order_by().values_list("pk", flat=True)])
         return
     # else the replies on hidden checks would, and take longer, until the job has run
@@ -64,20 +65,45 @@ def is_recompute_queued(project: Project) -> bool:
     return bool(waiting.select_for_update(no_key=True))
 
 
+def pending(project: Project) -> Job | None:
+    """Return the last recomputation unless it is done: also one that failed or was cancelled."""
+    last = Job.objects.filter(kind="recompute", subject=project.pk).order_by("-pk").first()
+    return last if last and last.state != Job.State.DONE else None
+
+
 def is_recomputing(project: Project) -> bool:
-    """True while a recomputation is queued or running."""
-    states = (Job.State.QUEUED, Job.State.RUNNING)
-    return Job.objects.filter(kind="recompute", subject=project.pk, state__in=states).exists()
+    """True while states may be those of earlier rules, labels or k."""
+    return pending(project) is not None
 
 
 def require_recomputed(project: Project) -> None:
     """Reject what would read states of earlier rules, labels or k."""
-    if is_recomputing(project):
-        raise Conflict(
-            "recomputing",
-            f"The items of {project} are being recomputed.",
-            hint="Try again when that is done.",
-        )
+    job = pending(project)
+    if job and job.state in Job.ENDED:
+        hint = f"Ask the operator to run: {cure(project)}"
+        raise Conflict("recomputing", f"Recomputing the items of {project} {_ended(job)}.", hint=hint)
+    if job:
+        reason = f"The items of {project} are being recomputed."
+        raise Conflict("recomputing", reason, hint="Try again when that is done.")
+
+
+def cure(project: Project) -> str:
+    """Return the command that repeats a recomputation."""
+    return f"manage.py recompute {project.slug}"
+
+
+def check_pending(share: str) -> Iterator[Finding]:
+    """Report projects whose last recomputation ended before it was done."""
+    subjects = Job.objects.filter(kind="recompute", state__in=(Job.State.FAILED, Job.State.CANCELLED))
+    for project in Project.objects.filter(pk__in=subjects.values("subject")).order_by("pk"):
+        if (job := pending(project)) and job.state in Job.ENDED:
+            detail = f"Recomputing the items of {project} {_ended(job)}: {job.error or 'not finished'}"
+            blocked = "Nobody can decide disputes or freeze it until that is repeated"
+            yield Finding("not_recomputed", detail, f"{blocked}: {cure(project)}")
+
+
+def _ended(job: Job) -> str:
+    return "was cancelled" if job.state == Job.State.CANCELLED else "failed"
 
 
 def recompute(project: Project, progress: Progress | None = None) -> None:

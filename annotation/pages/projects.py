@@ -267,7 +267,7 @@ def _overview_context(project: Project, role: str) -> dict[str, Any]:
         split=", ".join(f"{title}: {n:,}" for title, n in settled.items()),
         changes=effects.other_policy_changes(project) if reads_label_counts else None,
         other=RULE_TITLES[Rules(project).other_policy],
-        recomputing=recomputation.is_recomputing(project),
+        recomputing=recomputation.pending(project),
         steps=steps,
         next_step=next_step(steps),
         can_label=projects.annotator_count(project),

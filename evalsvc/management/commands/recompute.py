@@ -10,6 +10,7 @@ from annotation import projects
 from annotation.consensus import effects, recomputation
 from annotation.freezing import builder
 from annotation.models import ItemCount, Policy, Project
+from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import enqueue
 from evalsvc.management.commands._base import ActingCommand, errors_as_messages, get_project
 
@@ -35,7 +36,8 @@ class Command(ActingCommand):
         if options["policy"]:
             with errors_as_messages():
                 projects.set_policy(project, policy=options["policy"], by=self.acting_user(options["by"]))
-        if not recomputation.is_recomputing(project):
+        pending = recomputation.pending(project)
+        if pending is None or pending.state in Job.ENDED:
             enqueue("recompute", project.pk, lane=f"project {project.pk}")
         self.run_job("recompute", project.pk, queue=options["queue"])
         if not options["queue"]:

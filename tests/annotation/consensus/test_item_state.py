@@ -5,12 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.db import transaction
+from django.test import Client
+from django.urls import reverse
 
 from annotation import projects
 from annotation.consensus import item_state, recomputation
+from annotation.freezing import builder
 from annotation.models import Item, Project
 from annotation.queue import exclusions, leases
+from evalsvc.core.errors.exceptions import Conflict
+from evalsvc.core.jobs import transitions
 from evalsvc.core.jobs.models import Job
 from tests.cast.basics import run_job, sentence
 from tests.cast.projects import (
@@ -57,6 +63,42 @@ def test_a_large_import_of_votes_is_settled_by_a_job(either_database: str, monke
         None,
         ["A"],
     ]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("end", ["failed", "was cancelled"])
+def test_a_recomputation_that_ended_early_stays_pending_until_it_is_repeated(
+    end: str, monkeypatch: pytest.MonkeyPatch, client: Client
+) -> None:
+    """Else a test set was frozen from states of the former k."""
+    project = project_with_items(2, k=2)
+    for name in ("s0", "s1"):
+        answered_item(project, ["A"], ["A"], item=name)
+    with monkeypatch.context() as large:
+        large.setattr(recomputation, "RECOMPUTE_AT_ONCE", 0)
+        projects.set_k(project, k=1, by=curator())
+    assert list(recomputation.check_pending("")) == []
+    job = Job.objects.get(kind="recompute")
+    if end == "failed":
+        Job.objects.filter(pk=job.pk).update(state="running")
+        job.refresh_from_db()
+        transitions.fail(job, code="worker_lost", reason="The worker process ended 3 times during this job.")
+    else:
+        transitions.cancel(job)
+    with pytest.raises(Conflict, match=end):
+        builder.freeze(project, name="Set", version="1.0", by=curator())
+    exclusions.exclude_annotator(project.annotators.get(name="ann0"), by=curator())
+    assert Job.objects.get(kind="recompute", state="queued").pk != job.pk
+    transitions.cancel(Job.objects.get(kind="recompute", state="queued"))
+    [finding] = recomputation.check_pending("")
+    assert (finding.code, f"manage.py recompute {project.slug}" in finding.cure) == ("not_recomputed", True)
+    client.force_login(curator())
+    page = reverse("project", args=[project.slug])
+    assert "until the operator repeats it" in client.get(page).content.decode()
+    call_command("recompute", project.slug)
+    assert recomputation.pending(project) is None
+    assert {item.state for item in project.items.all()} == {"settled"}
+    assert "the outcomes" not in client.get(page).content.decode()
 
 
 @pytest.mark.django_db

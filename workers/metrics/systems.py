@@ -12,6 +12,7 @@ from workers.metrics.ratios import Floats
 
 FEW_RUNS = "a side has fewer than two runs"
 NO_VARIANCE = "the runs of both sides do not vary"
+ROUNDED_TO_ZERO = "both deviations are 0 to their last printed digit"
 TINY = 1e-12  # figures that differ by less are equal but for the last digits of a float
 _NAN = float("nan")
 _WORDS = (
@@ -189,8 +190,8 @@ class PrintedComparison(NamedTuple):
 def welch_of_printed(first: Printed, second: Printed, *, level: float = 0.95) -> PrintedComparison:
     """Compute Welch's test and d of printed figures, with what their rounding allows.
 
-    The ranges are over the corners of both means ± half a last digit and both deviations ± half a last digit,
-    no deviation below 0. Where the means may be equal, the greatest p is 1.
+    The ranges are over both means ± half a last digit and both deviations ± half a last digit, no deviation
+    below 0. Where the means may be equal, the greatest p is 1.
 
     Parameters
     ----------
@@ -200,7 +201,7 @@ def welch_of_printed(first: Printed, second: Printed, *, level: float = 0.95) ->
     Returns
     -------
     PrintedComparison
-        nan and not called below two runs, or if neither side varies.
+        nan and not called below two runs, or if both deviations are 0 as printed.
 
     Examples
     --------
@@ -209,14 +210,36 @@ def welch_of_printed(first: Printed, second: Printed, *, level: float = 0.95) ->
     (0.0133, [0.0022, 0.0538], False)
     """
     test = welch_of_moments(Spread(*first[:3], _NAN, _NAN), Spread(*second[:3], _NAN, _NAN), level=level)
+    if test.reason == NO_VARIANCE and first.half_of_deviation + second.half_of_deviation > 0:
+        test = test._replace(reason=ROUNDED_TO_ZERO)
     if test.reason:
         return PrintedComparison(test, (_NAN, _NAN), (_NAN, _NAN), False)
     corners = [welch_of_moments(a, b, level=level) for a in _corners(first) for b in _corners(second)]
     p = [0.0 if corner.reason else corner.p for corner in corners]  # no variance: as certain as can be
+    least = min(*p, _least_p(first, second, level), _least_p(second, first, level))
     d = [float(np.sign(corner.difference)) * np.inf if corner.reason else corner.d for corner in corners]
     differences = [corner.difference for corner in corners]
     greatest = 1.0 if min(differences) <= 0 <= max(differences) else max(p)
-    return PrintedComparison(test, (min(p), greatest), (min(d), max(d)), greatest < 1 - level)
+    return PrintedComparison(test, (least, greatest), (min(d), max(d)), greatest < 1 - level)
+
+
+def _least_p(first: Printed, second: Printed, level: float) -> float:
+    """Return the least p with the first deviation at its least.
+
+    A larger deviation on one side can lower p, as the degrees of freedom grow with it. If both deviations
+    shrink alike, so does p: its least value lies where one of them is at its least.
+    """
+    from scipy.optimize import minimize_scalar
+
+    gap = abs(first.mean - second.mean) + first.half_of_mean + second.half_of_mean
+    a = Spread(first.n, gap, _corners(first)[0].deviation, _NAN, _NAN)
+    least, most = (each.deviation for each in _corners(second)[:2])
+
+    def p(deviation: float) -> float:
+        test = welch_of_moments(a, Spread(second.n, 0.0, float(deviation), _NAN, _NAN), level=level)
+        return 0.0 if test.reason else test.p
+
+    return float(minimize_scalar(p, bounds=(least, most), method="bounded", options={"xatol": 1e-9}).fun)
 
 
 def _corners(printed: Printed) -> list[Spread]:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from workers.metrics.systems import (
     FEW_RUNS,
     NO_VARIANCE,
+    ROUNDED_TO_ZERO,
     Printed,
     Spread,
     cohens_d,
@@ -18,6 +19,7 @@ from workers.metrics.systems import (
     size_word,
     spread,
     welch,
+    welch_of_moments,
     welch_of_printed,
 )
 
@@ -180,7 +182,7 @@ def test_runs_that_differ_in_the_last_digits_of_a_float_do_not_vary() -> None:
             (3, 70.0, 0.5),
             (10, 69.0, 0.7),
             (0.04329566979568364, 1.496771814800255),
-            (0.021228136763391695, 0.07811686232218026),
+            (0.0212170789962, 0.07811686232218026),
             (1.2538427919009467, 1.778594583599766),
             False,
         ),
@@ -194,6 +196,30 @@ def test_printed_figures_are_tested_with_what_their_rounding_allows(
     assert seen.p_range == pytest.approx(p_range, rel=1e-9)
     assert seen.d_range == pytest.approx(d_range, rel=1e-9)
     assert seen.called is called
+
+
+@pytest.mark.parametrize(("a", "b"), [((2, 84.9, 0.1), (5, 83.0, 0.0)), ((4, 70.2, 0.1), (3, 70.0, 0.2))])
+def test_the_least_p_is_that_of_all_figures_that_round_to_the_printed_ones(a, b) -> None:
+    """It lies between the corners where a larger deviation adds degrees of freedom."""
+    seen = welch_of_printed(Printed(*a, 0.05, 0.05), Printed(*b, 0.05, 0.05))
+    deviations = [np.linspace(max(sd - 0.05, 0), sd + 0.05, 101) for _, _, sd in (a, b)]
+    far = a[1] - b[1] + 0.1
+    tests = [
+        welch_of_moments(Spread(a[0], far, first, 0, 0), Spread(b[0], 0, second, 0, 0)).p
+        for first in deviations[0]
+        for second in deviations[1]
+        if first + second
+    ]
+    assert seen.p_range[0] <= min(tests) * (1 + 1e-9)
+    assert seen.p_range[0] == pytest.approx(min(tests), rel=0.01)
+
+
+def test_printed_deviations_of_zero_are_rounded_ones() -> None:
+    """84.9 ± 0.0 may stand for runs that vary."""
+    seen = welch_of_printed(Printed(5, 84.9, 0.0, 0.05, 0.05), Printed(2, 83.0, 0.0, 0.5, 0.5))
+    assert seen.test.reason == ROUNDED_TO_ZERO
+    exact = welch_of_printed(Printed(5, 84.9, 0.0, 0.0, 0.0), Printed(2, 83.0, 0.0, 0.0, 0.0))
+    assert exact.test.reason == NO_VARIANCE
 
 
 def test_printed_means_that_may_be_equal_differ_with_no_certainty() -> None:

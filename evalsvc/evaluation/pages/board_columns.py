@@ -16,6 +16,7 @@ from evalsvc.evaluation.comparison import compared, tested_systems
 from evalsvc.evaluation.comparison.board_comparison import Band, BoardComparison
 from evalsvc.evaluation.comparison.tested_systems import FIRST
 from evalsvc.evaluation.disclosure.policy import is_hidden
+from evalsvc.evaluation.disclosure.shown_tests import LADDER
 from evalsvc.evaluation.measures.menu import MENU, Measure, as_shown, board_measures, menu_of, offered
 from evalsvc.evaluation.models import ReportedSystem, Setting
 from evalsvc.evaluation.pages.board_choice import Choice, ColumnKey
@@ -34,6 +35,7 @@ NOT_YET = "not tested yet: a job tests the runs"
 EARLIER = "only the present version is tested, so no rank"
 UNTESTED = "this measure is not among those that the board tests, so no rank"
 NOT_LET_OUT = "while the gold is hidden, no test of it is published, so no rank"
+OF_LADDER = f"{LADDER}, so no rank"
 NO_FIGURE = "no figure to rank by"
 NOT_SHOWN = "not shown under this setting"
 
@@ -195,6 +197,8 @@ class BoardView:
         """Why tests leave a system without a band."""
         if len(self.board.figures.runs) < compared.LEAST:
             return ONLY_SYSTEM
+        if self.board.policy.hidden and self.board.setting.ladder:
+            return OF_LADDER
         if runs.system in self._tested:
             return self._no_bands
         if runs.system not in tested_systems.first_systems(self.board):

@@ -39,6 +39,7 @@ from evalsvc.evaluation.pages.board_columns import (
     ALONE,
     NOT_AMONG_FIRST,
     NOT_YET,
+    OF_LADDER,
     ONE_RUN_OF_HIDDEN,
     ONE_RUN_OF_MANY,
     ONLY_SYSTEM,
@@ -547,8 +548,10 @@ def test_a_hidden_board_ranks_by_no_test_that_its_comparison_withholds(
     assert (banded, shown["tests"]) == (
         (set(), []) if reason else ({"Alder", "Cedar"}, ["Welch’s t over runs"])
     )
-    page = client.get(reverse("board", args=["rel"])).content.decode()
-    assert ("ranks by tests" in page) is not bool(reason)
+    response = client.get(reverse("board", args=["rel"]))
+    assert ("ranks by tests" in response.content.decode()) is not bool(reason)
+    unranked = {line.no_rank for line in response.context["table"].rows if line.rank == "–"}
+    assert (OF_LADDER in unranked) is bool(reason)
 
 
 def test_the_best_system_of_a_team_on_hidden_gold_is_one_that_can_be_tested(

@@ -5,18 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import datetime
+from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Protocol
 
 from django.utils import timezone
 
 DASH = "–"
 MINUS = "−"
+FLOAT_DIGITS = 11  # of a figure in points; further ones are those of binary numbers
+HALF_UP = Context(prec=400, rounding=ROUND_HALF_UP)  # the greatest float has 309 digits
 INNER_QUOTES = str.maketrans('“”"', "‘’'")  # of what stands in quotation marks itself
 
 
 def number(value: float, *, digits: int = 1) -> str:
-    """Number with a true minus and thousands separators; never minus zero."""
-    text = f"{value:,.{digits}f}"
+    """Number, rounded half up, with a true minus and thousands separators; never minus zero.
+
+    As most tables print it: Python's own format turns 73.25 into 73.2, and 73.35 into 73.3 or 73.4.
+    """
+    exact = Decimal(f"{value:.{FLOAT_DIGITS}f}")
+    rounded = exact.quantize(Decimal(1).scaleb(-digits), context=HALF_UP) if exact.is_finite() else exact
+    text = f"{rounded:,f}"
     if not text.strip("-0.,"):
         text = text.lstrip("-")
     return text.replace("-", MINUS)

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from annotation.testset import label_titles
 from evalsvc.core.errors.exceptions import Unknown
 from evalsvc.core.web.figures import DataTable
-from evalsvc.core.web.formatting import DASH, listed, measured, quoted, signed
+from evalsvc.core.web.formatting import DASH, listed, measured, percent, quoted, signed
 from evalsvc.core.web.tables import Cell, Head, PaperTable, download
 from evalsvc.evaluation.comparison import moves
 from evalsvc.evaluation.comparison.moves import Change, Moves, SystemMove
@@ -130,7 +130,7 @@ def labels_table(report: Moves) -> PaperTable:
             Cell(move.label, titles.get(move.label, move.label)),
             Cell(move.effect, signed(100 * move.effect, digits=2)),
             *(Cell(gold, f"{gold:,}") for gold in (move.gold_before, move.gold_after)),
-            *(Cell(f1, DASH if f1 is None else f"{100 * f1:.1f}") for f1 in move.f1),
+            *(Cell(f1, DASH if f1 is None else percent(f1)) for f1 in move.f1),
         ]
         for move in report.labels
     ]

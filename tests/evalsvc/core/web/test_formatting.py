@@ -18,6 +18,21 @@ def test_a_number_has_a_true_minus_and_grouped_thousands(value: float, digits: i
     assert formatting.number(value, digits=digits) == text
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (73.25, "73.3"),
+        (73.35, "73.4"),
+        (100 * 0.57885, "57.9"),
+        (-1.25, "−1.3"),
+        (73.24999, "73.2"),
+        (1e300, None),
+    ],
+)
+def test_a_number_is_rounded_half_up(value: float, text: str | None) -> None:
+    assert formatting.number(value) == (text or f"{value:,.1f}")
+
+
 def test_a_difference_shows_its_sign_unless_it_rounds_to_nothing() -> None:
     assert [formatting.signed(value) for value in (1.44, -3.2, 0.04)] == ["+1.4", "−3.2", "0.0"]
 

@@ -22,6 +22,7 @@ from evalsvc.evaluation.benchmarks.versions import Rescoring
 from evalsvc.evaluation.boards import leaderboard
 from evalsvc.evaluation.boards.figures import EqualRuns, RunStatistics
 from evalsvc.evaluation.boards.ranking import Board, BoardRow
+from evalsvc.evaluation.boards.systems import BoardSystem
 from evalsvc.evaluation.comparison import board_comparison
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.measures.computation import of_setting
@@ -39,6 +40,11 @@ class FigureSerializer(serializers.Serializer[RunStatistics]):
 class EqualRunsSerializer(serializers.Serializer[EqualRuns]):
     run = serializers.CharField()
     equals = serializers.CharField(help_text="The earlier run with the same answers.")
+
+
+class SameAnswersSerializer(serializers.Serializer[BoardSystem]):
+    system = serializers.CharField(source="name")
+    team = serializers.CharField(source="team_name")
 
 
 class RescoringSerializer(serializers.Serializer[Rescoring]):
@@ -98,10 +104,19 @@ class RankedRowSerializer(RowSerializer):
         help_text="Ranks by `tests` of the measure of the order; null: not tested."
     )
 
+    same_answers = serializers.SerializerMethodField(
+        help_text="Other systems with the answers of a run; while figures are held back, of the team alone."
+    )
+
     @extend_schema_field(BandSerializer(allow_null=True))
     def get_band(self, row: BoardRow) -> dict[str, Any] | None:
         band = cast(BoardSerializer, self.root).bands.get(row.system.pk)
         return BandSerializer(band).data if band else None
+
+    @extend_schema_field(SameAnswersSerializer(many=True))
+    def get_same_answers(self, row: BoardRow) -> list[dict[str, Any]]:
+        others = cast(Board, self.root.instance).same_answers(row)
+        return [dict(SameAnswersSerializer(other).data) for other in others]
 
 
 class BoardSerializer(serializers.Serializer[Board]):

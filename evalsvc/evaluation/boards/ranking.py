@@ -228,6 +228,14 @@ class Board:
     def rows(self) -> Sequence[BoardRow]:
         return Rows(self, self.figures.runs)
 
+    def same_answers(self, row: BoardRow) -> list[BoardSystem]:
+        """Return the systems with a file that has the answers of one of this row.
+
+        While figures are held back, files of other teams are not compared.
+        """
+        others = [self.systems[system] for system in row.runs.sharing]
+        return [other for other in others if other.team_id == row.system.team_id or not self.held_back]
+
     def best_of_teams(self, *, over_runs: bool) -> set[int]:
         """Return the systems that lead those of their team by the main measure as shown.
 

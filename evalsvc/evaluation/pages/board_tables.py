@@ -18,7 +18,7 @@ from evalsvc.evaluation.measures.computation import in_one_line, of_setting
 from evalsvc.evaluation.models import ReportedSystem
 from evalsvc.evaluation.pages import board_reversals
 from evalsvc.evaluation.pages.board_columns import BoardColumn, BoardView
-from evalsvc.evaluation.pages.page_table import NOT_PRINTED, notes, tie_notes
+from evalsvc.evaluation.pages.page_table import NOT_PRINTED, notes, same_answers, tie_notes
 
 SYSTEM_HEADS = (Head("rank", "Rank"), Head("system", "System", numeric=False))
 TEAM_HEAD = Head("team", "Team", numeric=False)
@@ -32,6 +32,7 @@ WITHDRAWN_HEADS = (
     Head("withdrawn_elsewhere", "Runs withdrawn under another setting"),
 )
 REPORTED = "Rows marked as reported have the figures of papers as printed; they are not ranked."
+SAME_HEAD = Head("same_answers", "Same answers", numeric=False)
 IMPOSSIBLE = "impossible on this gold"
 TESTED = "Ranks are those left open by {}, .05 after Holm. Bold: none is better by a test, and one is worse."
 
@@ -51,7 +52,7 @@ def systems_table(view: BoardView, *, every: bool = True) -> PaperTable:
         *SYSTEM_HEADS,
         *([TEAM_HEAD, BAND_HEAD, REPORTED_HEAD, BASELINE_HEAD] if every else []),
         Head("n", "n"),
-        *(WITHDRAWN_HEADS if every else ()),
+        *((*WITHDRAWN_HEADS, SAME_HEAD) if every else ()),
     ]
     for column in columns:
         head = Head(column.key, column.title)
@@ -66,8 +67,8 @@ def systems_table(view: BoardView, *, every: bool = True) -> PaperTable:
         of_program.append(Cell(row.system.baseline, ""))
         cells += of_program if every else []
         cells.append(Cell(row.n, row.n_text))
-        withdrawn = (row.runs.withdrawn, row.runs.withdrawn_elsewhere)
-        cells += [Cell(n, "") for n in withdrawn] if every else []
+        of_runs = (row.runs.withdrawn, row.runs.withdrawn_elsewhere, same_answers(view.board, row, names))
+        cells += [Cell(value, "") for value in of_runs] if every else []
         for column in columns:
             cells += _figure_cells(column, row, every=every)
         rows.append(cells)
@@ -84,7 +85,7 @@ def _reported_cells(
     cells = [Cell(None, DASH), Cell(name, name)]
     cells += [EMPTY, EMPTY, Cell(source, ""), Cell(False, "")] if every else []
     cells.append(Cell(row.runs, str(row.runs or "?")))
-    cells += [Cell(None, ""), Cell(None, "")] if every else []
+    cells += [Cell(None, ""), Cell(None, ""), EMPTY] if every else []
     for column in columns:
         figure = view.printed(row, column.board.setting).get(column.measure.key)
         if figure is None:
@@ -171,6 +172,8 @@ def caption(view: BoardView, names: Mapping[int, str]) -> str:
     if view.first.bands and view.first.tests:
         words.append(TESTED.format(view.first.tests.methods_in_words(view.board.order_by)))
     words += [f"{quoted(names[row.system.pk])}: {row.runs_text}." for row in view.rows if row.withdrawn_text]
+    same = ((row, same_answers(view.board, row, names)) for row in view.rows)
+    words += [f"{quoted(names[row.system.pk])}: {text}." for row, text in same if text]
     words += [REPORTED, *_impossible(view)] if view.reported else []
     below = [*notes(view, view.rows, names), *tie_notes(view.board, view.rows, names)]
     words += [f"{note}." for note in below]

@@ -177,20 +177,20 @@ def _share(printed: str) -> float:
 
 
 def _same_files(board: Board, row: BoardRow, names: Mapping[int, str]) -> str:
-    """Describe equal runs, and systems with the same answers, those of other teams with the team.
-
-    While figures are held back, files of other teams are not compared.
-    """
+    """Describe equal runs, and name systems with the same answers."""
     shared = [f"{run_named(each.run)} equals {run_named(each.equals)}" for each in row.runs.equal]
-    others = [board.systems[system] for system in row.runs.sharing]
-    own = row.system.team_id
+    return "; ".join([*shared, *([same] if (same := same_answers(board, row, names)) else [])])
+
+
+def same_answers(board: Board, row: BoardRow, names: Mapping[int, str]) -> str:
+    """Name the systems with the same answers, those of other teams with the team."""
     named = {
-        quoted(f"{other.name} of {other.team_name}" if bare and other.team_id != own else names[other.pk])
-        for other in others
-        if other.team_id == own or not board.held_back
-        for bare in [names[other.pk] == other.name]
+        quoted(f"{other.name} of {other.team_name}" if bare and other.team_id != row.system.team_id else name)
+        for other in board.same_answers(row)
+        for name in [names[other.pk]]
+        for bare in [name == other.name]
     }
-    return "; ".join([*shared, *([f"same answers as {listed(sorted(named))}"] if named else [])])
+    return f"same answers as {listed(sorted(named))}" if named else ""
 
 
 def _rails(view: BoardView, shown: Sequence[BoardRow]) -> dict[int, list[Rail]]:

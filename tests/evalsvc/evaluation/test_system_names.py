@@ -234,7 +234,7 @@ def test_pages_and_files_name_a_team_whose_name_continues_that_of_a_system(
     Team.objects.filter(pk=lugworm.pk).update(name=f"Experts of {kelpie}")
     entries = [("works_for", "Mixture", lugworm, cast.lars)]
     entries += [
-        ("works_for", "Mixture of Experts", kelpie, cast.kim),
+        ("part_of", "Mixture of Experts", kelpie, cast.kim),
         ("born_in", "Mixture", kelpie, cast.kim),
     ]
     for label, name, team, by in entries:

@@ -585,6 +585,16 @@ def test_runs_with_identical_files_are_marked(client: Client, cast: BenchmarkCas
     assert alder == "run 2 equals run 1; same answers as “Birch”"
     assert "Alder" in birch
     rows = client.get(reverse("board-json", args=["rel"])).json()["rows"]
+    assert {row["system"]: [each["system"] for each in row["same_answers"]] for row in rows} == {
+        "Alder": ["Birch"],
+        "Birch": ["Alder"],
+        "Cedar": [],
+    }
+    view = client.get(reverse("board-view-file", args=["rel", "csv"])).content.decode()
+    marks = {line["system"]: line["same_answers"] for line in csv.DictReader(view.splitlines())}
+    assert (marks["Alder"], marks["Cedar"]) == ("same answers as “Birch”", "")
+    table = client.get(reverse("board-view-file", args=["rel", "md"])).content.decode()
+    assert "“Birch”: same answers as “Alder”." in table
     assert [row["equal_runs"] for row in rows if row["system"] == "Alder"] == [[{"run": "2", "equals": "1"}]]
     assert {row["system"]: (row["n"], row["files"]) for row in rows} == {
         "Alder": (2, 2),

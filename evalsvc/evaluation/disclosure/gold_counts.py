@@ -62,13 +62,11 @@ def of_version(setting: Setting, version: SettingVersion | None = None) -> GoldC
     classes = {label["name"]: read.counts.get(label["name"], 0) for label in inventory}
     relations = {label["name"]: read.relations[label["name"]] for label in relation_labels(benchmark)}
     by_item = setting.unit == Setting.Unit.SENTENCE
-    if by_item and options.get("include_negative"):
-        classes[benchmark.negative] = read.negatives
     return GoldCounts(
         read.items,
         classes,
         read.negatives,
-        read.items if by_item else 0,
+        sum(classes.values()) + read.negatives if by_item else 0,
         options["beta"],
         relations=relations,
         relations_of_span=read.relations_of_span,
@@ -78,6 +76,7 @@ def of_version(setting: Setting, version: SettingVersion | None = None) -> GoldC
         longest=read.longest,
         documents_with_words=read.documents_with_words,
         bounds=read.bounds,
+        averaged_negative=benchmark.negative if by_item and options.get("include_negative") else "",
     )
 
 

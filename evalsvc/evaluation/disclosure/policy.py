@@ -182,7 +182,7 @@ class Policy:
     @property
     def most_claims(self) -> dict[str, int]:
         """A claim of every class for each item: with these the step of a precision is finest."""
-        return dict.fromkeys((*self.gold.classes, *self.gold.relations), self.gold.items)
+        return dict.fromkeys((*self.gold.readings[0].classes, *self.gold.relations), self.gold.items)
 
     @cached_property
     def withholds_main(self) -> bool:
@@ -263,7 +263,7 @@ class Policy:
             family if family in present else "bags": rules.LEAST_CLASS,
             RELATION_CLASSES: rules.LEAST_CLASS * self.gold.relations_of_span,
         }
-        averaged = {*self.gold.classes, *self.gold.relations}
+        averaged = {*self.gold.readings[0].classes, *self.gold.relations}
         return [
             {key: row[key] for key in ("family", "label")}
             | {"f1": rules.rounded(row["f1"], rules.CLASS_STEP)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import log
 
@@ -26,8 +26,9 @@ OF_PAIRS = re.compile(r"muc_type_.+")
 
 @dataclass(frozen=True)
 class GoldCounts:
-    """Sizes of a gold: units, and labels of averaged classes.
+    """Sizes of a gold: units, labels of averaged classes, and units without a label.
 
+    `averaged_negative` names the negative class where files of one label per item average it as well.
     Joint gold has relations besides; one label of a span moves as many of them as end at it. Documents by
     label and by relation are the least that distinct answers as text can number. `words` are the distinct
     ones in entities of each document, by label and of all under none; `longest` is the most in one entity.
@@ -47,6 +48,18 @@ class GoldCounts:
     longest: int = 1
     documents_with_words: int = 0
     bounds: int = 0
+    averaged_negative: str = ""
+
+    @cached_property
+    def readings(self) -> list[GoldCounts]:
+        """Return the sizes as forms of files read them.
+
+        Sets of labels and scores, the last reading, average no negative class.
+        """
+        sets = replace(self, averaged_negative="")
+        classes = {**self.classes, self.averaged_negative: self.negative}
+        single = replace(sets, classes=classes, negative=0)
+        return [single, sets] if self.averaged_negative else [self]
 
     @cached_property
     def labels(self) -> int:
@@ -76,11 +89,17 @@ class GoldCounts:
 
 
 def largest_change(key: str, gold: GoldCounts, claims: Mapping[str, int]) -> float | None:
-    """Return the most that one gold label moves a measure.
+    """Return the most that one gold label moves a measure, in whatever form a file comes.
 
     `claims` are the predictions of the file per class; of a negative class they count only if it is averaged.
     None: the measure is never shown.
     """
+    changes = [_in_reading(key, each, claims) for each in gold.readings]
+    known = [change for change in changes if change is not None]
+    return max(known) if len(known) == len(changes) else None
+
+
+def _in_reading(key: str, gold: GoldCounts, claims: Mapping[str, int]) -> float | None:
     if any(kept.fullmatch(key) for kept in (NEVER_SHOWN, CHOSEN, OF_PAIRS)):
         return None
     if match := OF_TEXTS.fullmatch(key):

@@ -33,7 +33,11 @@ def hidden_phase(
     cast: BenchmarkCast, gold: Mapping[str, str], *, unit: str = "sentence", **fields: Any
 ) -> Benchmark:
     """A benchmark whose only setting hides its gold."""
-    rules = {name: fields.pop(name) for name in ("default_quotas", "per_day", "missing") if name in fields}
+    rules = {
+        name: fields.pop(name)
+        for name in ("default_quotas", "per_day", "missing", "options")
+        if name in fields
+    }
     benchmark = cast.benchmark("hid", **rules)
     creation.add_setting(
         benchmark,

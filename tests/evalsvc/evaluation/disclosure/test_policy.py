@@ -240,6 +240,28 @@ def test_a_figure_that_one_label_moves_by_more_than_5_points_is_withheld(
     assert "Teams see no ranking of “" in organised
 
 
+def test_sets_of_labels_and_rankings_are_treated_alike_whether_the_negative_class_is_averaged(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    """They average the other classes alone: 39 labels of 400 items."""
+    few = {f"s{at}": LABELS[at % 3] if at < 39 else "N/A" for at in range(400)}
+    benchmark = hidden_phase(cast, few, options={"include_negative": True}, default_quotas=False)
+    sets = cast.submit(benchmark, [{"id": name, "labels": []} for name in few])
+    cast.submit(
+        benchmark,
+        [{"id": name, "scores": {"part_of": 0.5} if at < 50 else {}} for at, name in enumerate(few)],
+        run="2",
+    )
+    while run_next("score"):
+        pass
+    client.force_login(cast.kim)
+    shown = scores(client, sets.pk)["scores"]["micro_f1"]
+    assert (shown["value"], "by 5 points or more" in shown["reason"]) == (None, True)
+    policy = Policy(setting_of(benchmark), hidden=True)
+    assert policy.withholds_main
+    assert [policy.step("accuracy"), policy.step("ap")] == [0.005, None]
+
+
 def test_class_rows_on_the_organisers_word_are_f1_of_large_classes(
     client: Client, cast: BenchmarkCast
 ) -> None:

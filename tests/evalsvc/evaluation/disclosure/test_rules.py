@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from math import log
 
@@ -190,8 +191,17 @@ def test_lines_of_the_negative_class_are_no_claims() -> None:
     claims = {"a": 1, "NA": 4_999}
     gold = GoldCounts(5_000, {"a": 400, "b": 400}, 4_200)
     assert largest_change("micro_precision", gold, claims) == 1.0
-    averaged = GoldCounts(5_000, {"a": 400, "NA": 4_600})
-    assert largest_change("micro_precision", averaged, claims) == 1 / 5_000
+    averaged = replace(gold, averaged_negative="NA")  # they are none in sets of labels
+    assert largest_change("micro_precision", averaged, claims) == 1.0
+
+
+@pytest.mark.parametrize(("negative", "change"), [(4_200, 2 / 800), (100, 2 / 100 / 3)])
+def test_where_the_negative_class_is_averaged_the_form_that_moves_further_decides(
+    negative: int, change: float
+) -> None:
+    gold = GoldCounts(800 + negative, {"a": 400, "b": 400}, negative, averaged_negative="NA")
+    assert largest_change("macro_f1", gold, {}) == pytest.approx(change)
+    assert largest_change("micro_f1", gold, {}) == 2 / 800
 
 
 @pytest.mark.parametrize(

@@ -315,6 +315,24 @@ def test_f_of_another_beta_is_not_checked(cast: BenchmarkCast) -> None:
     assert [check.verdict for check in shown.reported(setting, None).checks[row.pk]] == ["undecidable"]
 
 
+@pytest.mark.parametrize(
+    ("figures", "verdict"),
+    [
+        ({"micro_recall": "75.0"}, "possible"),  # of 4 labels in sets
+        ({"micro_recall": "83.3"}, "possible"),  # of 6 labels, N/A too
+        ({"micro_recall": "70.0"}, "impossible"),
+        ({"recall_at_tau": "75.0"}, "possible"),
+        ({"recall_at_tau": "83.3"}, "impossible"),
+    ],
+)
+def test_figures_that_may_average_the_negative_class_are_checked_for_each_form(
+    cast: BenchmarkCast, figures: dict[str, str], verdict: str
+) -> None:
+    setting = cast.relations(options={"include_negative": True}).settings.get()
+    row = add(setting, cast, **figures)
+    assert [check.verdict for check in shown.reported(setting, None).checks[row.pk]] == [verdict]
+
+
 # ---- systems scored here against printed figures -----------------------------------------------
 def scored_here(cast: BenchmarkCast) -> Setting:
     """A system whose five runs have mean 72.5 and deviation 0.3, and one with a single run."""

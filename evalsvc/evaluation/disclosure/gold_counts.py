@@ -81,7 +81,7 @@ def of_version(setting: Setting, version: SettingVersion | None = None) -> GoldC
 
 
 class _Sizes(NamedTuple):
-    """Numbers of units, labels, units without a label, relations, and the most of them at one span.
+    """Numbers of units, labels, items or bags without one, relations, and the most of them at one span.
 
     Then documents by label and by relation; distinct words in the entities of a document by label, of all
     labels under none; the most words in one, punctuation included; documents with such words; bounds.
@@ -110,7 +110,7 @@ def _read(
     negatives: frozenset[str],
     part: Part | None,
 ) -> _Sizes:
-    """Count units, labels, and units without a label.
+    """Count units, labels, and items or bags without a label.
 
     A frozen set never changes.
     """
@@ -146,7 +146,7 @@ def _read(
         else:
             of_unit |= {name for name in line.relations or () if isinstance(name, str)} - negatives
     counts = spans or Counter(name for names in labels.values() for name in names)
-    negative = sum(not names for names in labels.values())
+    negative = 0 if unit == Setting.Unit.DOCUMENT else sum(not names for names in labels.values())
     of_span = (relations_of_span, documents, documents_of_relations, words, longest, with_words, bounds)
     return _Sizes(len(labels), counts, negative, relations, *of_span)
 

@@ -26,7 +26,7 @@ OF_PAIRS = re.compile(r"muc_type_.+")
 
 @dataclass(frozen=True)
 class GoldCounts:
-    """Sizes of a gold: units, labels of averaged classes, and units without a label.
+    """Sizes of a gold: units, labels of averaged classes, and items or bags without a label.
 
     `averaged_negative` names the negative class where files of one label per item average it as well.
     Joint gold has relations besides; one label of a span moves as many of them as end at it. Documents by

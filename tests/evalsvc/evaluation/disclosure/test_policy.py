@@ -6,6 +6,7 @@ import json
 import re
 import time
 from datetime import timedelta
+from math import log2
 from typing import Any
 
 import pytest
@@ -354,6 +355,20 @@ def test_the_ledger_counts_the_figures_of_each_version(client: Client, cast: Ben
     assert run_next("score")
     after = Ledger(setting_of(benchmark))
     assert [(team.files, team.bits) for team in after.teams] == [(1, 2 * after.bits_per_file)]
+
+
+@pytest.mark.parametrize("averaged", [False, True])
+def test_the_ledger_counts_the_bits_of_each_label_once(cast: BenchmarkCast, averaged: bool) -> None:
+    few = {f"s{at}": "born_in" if at < 100 else "N/A" for at in range(400)}
+    setting = setting_of(hidden_phase(cast, few, options={"include_negative": averaged}, class_rows=True))
+    assert Ledger(setting).gold_bits == pytest.approx(100 * log2(4) + 300 * log2(4 / 3))
+    rows = [cost.title for cost in Ledger(setting).costs if "class" in cost.title]
+    assert rows == ["F1 of 1 class"] * averaged  # N/A has 200 labels
+
+
+def test_the_ledger_counts_the_entities_of_documents_and_not_the_documents(cast: BenchmarkCast) -> None:
+    setting = cast.entities().settings.get()
+    assert Ledger(setting).gold_bits == pytest.approx(log2(4) + 3 * log2(4 / 3))
 
 
 @pytest.mark.parametrize("ladder", [None, 0.05])

@@ -8,7 +8,7 @@ class AnnotationConfig(AppConfig):
 
     def ready(self) -> None:
         from annotation import candidate_choices, conversion, projects
-        from annotation.consensus import recomputation
+        from annotation.consensus import pending_recomputation
         from annotation.freezing import builder
         from annotation.imports import batches
         from annotation.models.item import merge_item_counts
@@ -35,5 +35,5 @@ class AnnotationConfig(AppConfig):
         register_periodic("vote figures", vote_figures.queue_outdated)
         batches.register()
         register_check("candidates", candidate_choices.check_stuck)
-        register_check("recomputation", recomputation.check_pending)
+        register_check("recomputation", pending_recomputation.check_pending)
         invitations.register(projects.INVITATION_TARGET)

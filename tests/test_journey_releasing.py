@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from annotation.consensus import recomputation
+from annotation.consensus import pending_recomputation
 from annotation.ontology import inventory
 from annotation.testset import TestSet
 from tests.annotation.browser_keyboard import wait_until
@@ -65,7 +65,7 @@ def test_releases_are_frozen_compared_downloaded_and_checked(
 
     freeze(page, "1.0")
     inventory.merge(cast.project, ["born_in", "lived_in"], target="born_in", by=cast.curator)
-    wait_until(page, lambda: not recomputation.is_recomputing(cast.project))
+    wait_until(page, lambda: not pending_recomputation.is_recomputing(cast.project))
     freeze(page, "1.1")
     press(page, "What changed since 1.0", "link")
     page.get_by_text("2 lines with other labels").wait_for()

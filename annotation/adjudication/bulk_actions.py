@@ -15,7 +15,7 @@ from django.db.models import QuerySet
 
 from annotation.adjudication import decisions
 from annotation.adjudication.unanswerable_items import answerable
-from annotation.consensus import item_state, recomputation
+from annotation.consensus import item_state, pending_recomputation, recomputation
 from annotation.consensus.rules import Rules
 from annotation.models import Adjudication, Item, Project
 from annotation.queue import quality_settings
@@ -174,7 +174,7 @@ def _apply(
 ) -> list[ItemEffect]:
     # locked in one order, so that two curators never wait for each other
     items = list(_chosen(project, keys, action, by).select_for_update(no_key=True))
-    recomputation.require_recomputed(project)
+    pending_recomputation.require_recomputed(project)
     problems = _problems(project, items, action)
     changing = [item for item in items if item.pk not in problems]
     if action == GOLD:

@@ -15,7 +15,7 @@ from annotation.adjudication import decisions, dispute_list
 from annotation.adjudication.dispute_list import DisputeFilters
 from annotation.adjudication.item_access import was_in_dispute
 from annotation.adjudication.unanswerable_items import UNANSWERABLE
-from annotation.consensus import item_state, recomputation
+from annotation.consensus import item_state, pending_recomputation, recomputation
 from annotation.consensus.choices import payload_of
 from annotation.consensus.item_state import answers_needed, counted_answers
 from annotation.consensus.majority import OpenPart, OpenParts
@@ -148,7 +148,7 @@ def decide_all(
         return repeated
     if not reason.strip():
         raise DomainError("no_reason", "State the reason.", hint="The release shows it.", field="reason")
-    recomputation.require_recomputed(project)
+    pending_recomputation.require_recomputed(project)
     seen = preview(project, filters, answer, by=by, after=after)
     if not seen.items:
         hint = "Continue after these: more follow." if seen.more else ""
@@ -189,7 +189,7 @@ def undo(project: Project, bulk: UUID, *, by: User, preview: bool = False) -> in
     items = sorted(rows.applicable().values_list("item", flat=True))
     if not preview:
         _lock(items)
-        recomputation.require_recomputed(project)
+        pending_recomputation.require_recomputed(project)
     made = list(rows.applicable())
     if not made:
         raise Conflict("not_decided", "All of these decisions are undone.")

@@ -16,7 +16,7 @@ from django.utils.crypto import salted_hmac
 from annotation.adjudication import unanswerable_items
 from annotation.adjudication.precedents import Precedent, precedents
 from annotation.adjudication.unanswerable_items import SkipNote
-from annotation.consensus import item_state, recomputation
+from annotation.consensus import item_state, pending_recomputation, recomputation
 from annotation.consensus.item_state import counted_answers
 from annotation.consensus.majority import MAJORITY, MAJORITY_NA, ChoiceCount, OpenParts, Verdict
 from annotation.consensus.rules import Rules
@@ -178,7 +178,7 @@ def _locked(item: Item, by: User) -> tuple[Item, Project, str]:
     project = Project.objects.get(pk=item.project_id)
     role = require_to_change(project, by, *MAY_DECIDE)
     item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
-    recomputation.require_recomputed(project)
+    pending_recomputation.require_recomputed(project)
     return item, project, role
 
 

@@ -16,6 +16,7 @@ from django.db.models.functions import Now
 
 from annotation.consensus import majority
 from annotation.consensus.choices import choices_of
+from annotation.consensus.pending_recomputation import is_recomputing
 from annotation.consensus.rules import Rules, labels_in
 from annotation.models import Adjudication, Answer, Item, Lease, Project
 from annotation.models.voting import ANY_VOTES, AdjudicationQuerySet
@@ -32,13 +33,15 @@ FIELDS = [
 class ItemRecords:
     """Active answers, leases and applicable decisions of an item.
 
-    `first` is an answer that its person gave just now, and none before it.
+    `given` is an answer that its person gave just now. Of an item that `waits` for a recomputation, that
+    alone is marked as asked again or not.
     """
 
     answers: list[Answer] = field(default_factory=list)
     leases: list[Lease] = field(default_factory=list)
     decisions: list[Adjudication] = field(default_factory=list)
-    first: Answer | None = None
+    given: Answer | None = None
+    waits: bool = False
 
 
 @dataclass(slots=True)
@@ -117,6 +120,9 @@ def update_state(
     """Derive and store the item's state; the caller has locked the item.
 
     A hidden check stays as it is, and is decided all the same: a reply would come sooner without.
+
+    While the project waits for a recomputation, that marks the answers of others: people whose answers are
+    asked again ahead of it would see who answers what just now, of sentences and checks unlike.
     """
     records = records or ItemRecords(
         list(Answer.objects.filter(item=item).active()),
@@ -125,6 +131,7 @@ def update_state(
     )
     changes = DecisionChanges()
     rules = Rules(project or item.project_id)
+    records.waits = is_recomputing(rules.project)
     derive_state(_as_work(item) if item.use == Item.Use.CHECK else item, records, rules, changes)
     save_states([item])
     changes.save(runs_all=runs_all)
@@ -140,6 +147,7 @@ def rehearse(
     without the vote. Answers that are asked again stay marked.
     """
     after, changes = _as_work(item), DecisionChanges()
+    records.waits = is_recomputing(project)
     with transaction.atomic():
         derive_state(after, records, Rules(project), changes)
         save_states([_changed_like(item, before, after)])
@@ -156,9 +164,8 @@ def decided_as_work(item: Item, *, project: Project, records: ItemRecords) -> It
     """Return the item as it would be as an ordinary one; stores nothing."""
     twin = _as_work(item)
     answers = [copy(answer) for answer in records.answers]
-    derive_state(
-        twin, ItemRecords(answers, records.leases, records.decisions), Rules(project), DecisionChanges()
-    )
+    before = ItemRecords(answers, records.leases, records.decisions, waits=is_recomputing(project))
+    derive_state(twin, before, Rules(project), DecisionChanges())
     return twin
 
 
@@ -189,12 +196,14 @@ def answers_needed(item: Item, project: Project) -> int:
 def derive_state(item: Item, records: ItemRecords, rules: Rules, changes: DecisionChanges) -> None:
     """Set the item's state in memory, and note its decisions that change."""
     if item.use in (Item.Use.WORK, Item.Use.CHECK):  # else annotators could tell them apart
-        _mark_asked_again(records.answers, rules, changes)
+        marked = records.answers if not records.waits else [records.given] if records.given else []
+        _mark_asked_again(marked, rules, changes)
     if item.use:  # a gold question is never decided, and open to everybody
         return
     item.extra = item.asked + item.called
-    if rules.project.calls_extra and records.first and item.extended_under in ("", rules.key):
-        _call_extra(item, records, rules, records.first)
+    given = records.given if records.given and records.given.first_payload is None else None
+    if rules.project.calls_extra and given and item.extended_under in ("", rules.key):
+        _call_extra(item, records, rules, given)
     item.extended_under = (item.extended_under or rules.key) if item.extra else ""
     k = answers_needed(item, rules.project)
     counting = counted_answers(records.answers, k=len(records.answers))

@@ -15,13 +15,12 @@ from django.db.models.functions import Cast, Length
 
 from annotation.consensus.item_state import FIELDS, DecisionChanges, ItemRecords, derive_state, save_states
 from annotation.consensus.known_answers import store_digests
+from annotation.consensus.pending_recomputation import is_recomputing
 from annotation.consensus.rules import Rules
 from annotation.models import Adjudication, Answer, Item, ItemCount, KnownAnswer, Lease, Project
-from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import enqueue
-from evalsvc.core.upkeep.registry import Finding
 
 RECOMPUTE_AT_ONCE = 1_000
 MOST_IN_REQUEST = 1_500_000  # characters of answers, about 40 texts of 2 × 1,000 spans or 9,000 sentences
@@ -63,47 +62,6 @@ def is_recompute_queued(project: Project) -> bool:
     """Lock a queued recomputation for this transaction; True if there is one."""
     waiting = Job.objects.filter(kind="recompute", subject=project.pk, state=Job.State.QUEUED)
     return bool(waiting.select_for_update(no_key=True))
-
-
-def pending(project: Project) -> Job | None:
-    """Return the last recomputation unless it is done: also one that failed or was cancelled."""
-    last = Job.objects.filter(kind="recompute", subject=project.pk).order_by("-pk").first()
-    return last if last and last.state != Job.State.DONE else None
-
-
-def is_recomputing(project: Project) -> bool:
-    """True while states may be those of earlier rules, labels or k."""
-    return pending(project) is not None
-
-
-def require_recomputed(project: Project) -> None:
-    """Reject what would read states of earlier rules, labels or k."""
-    job = pending(project)
-    if job and job.state in Job.ENDED:
-        hint = f"Ask the operator to run: {cure(project)}"
-        raise Conflict("recomputing", f"Recomputing the items of {project} {_ended(job)}.", hint=hint)
-    if job:
-        reason = f"The items of {project} are being recomputed."
-        raise Conflict("recomputing", reason, hint="Try again when that is done.")
-
-
-def cure(project: Project) -> str:
-    """Return the command that repeats a recomputation."""
-    return f"manage.py recompute {project.slug}"
-
-
-def check_pending(share: str) -> Iterator[Finding]:
-    """Report projects whose last recomputation ended before it was done."""
-    subjects = Job.objects.filter(kind="recompute", state__in=(Job.State.FAILED, Job.State.CANCELLED))
-    for project in Project.objects.filter(pk__in=subjects.values("subject")).order_by("pk"):
-        if (job := pending(project)) and job.state in Job.ENDED:
-            detail = f"Recomputing the items of {project} {_ended(job)}: {job.error or 'not finished'}"
-            blocked = "Nobody can decide disputes or freeze it until that is repeated"
-            yield Finding("not_recomputed", detail, f"{blocked}: {cure(project)}")
-
-
-def _ended(job: Job) -> str:
-    return "was cancelled" if job.state == Job.State.CANCELLED else "failed"
 
 
 def recompute(project: Project, progress: Progress | None = None) -> None:

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models import Q, Sum
 
 from annotation.adjudication import unanswerable_items
-from annotation.consensus import recomputation
+from annotation.consensus import pending_recomputation
 from annotation.freezing import writer
 from annotation.freezing.content import (
     UNDECIDED,
@@ -67,7 +67,7 @@ def freeze(project: Project, *, name: str, version: str, leave_out: bool = False
         expected = "two or three numbers with dots, for example 1.0, 1.2.1 or 2.0-draft"
         raise DomainError("bad_version", f"{version!r} is not a version. Use {expected}.", field="version")
     project = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-    recomputation.require_recomputed(project)
+    pending_recomputation.require_recomputed(project)
     require_not_choosing(project)
     _require_decided(
         ItemCount.objects.live(project).by_state(),
@@ -102,7 +102,7 @@ def build(test_set: TestSet, progress: Progress) -> Store:
     """Write the lines of both sets; the returned store seals them together."""
     assert test_set.project is not None
     project = Project.objects.get(pk=test_set.project.pk)
-    if recomputation.is_recomputing(project):
+    if pending_recomputation.is_recomputing(project):
         raise RetryLater(f"The items of {project} are being recomputed; the freeze follows.")
     if project.choosing:
         raise RetryLater(f"The candidates of {project} are being changed; the freeze follows.")
@@ -138,7 +138,7 @@ def build(test_set: TestSet, progress: Progress) -> Store:
     def store() -> None:
         now = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         changed = any(getattr(now, name) != getattr(project, name) for name in RULES)
-        if changed or recomputation.is_recomputing(now):
+        if changed or pending_recomputation.is_recomputing(now):
             raise RetryLater(f"Labels or rules of {project} changed in the meantime; it is frozen again.")
         for part, count, manifest in parts:
             writer.seal(part, count=count, labels=labels, manifest=manifest)

@@ -9,7 +9,7 @@ from django.db.models import Count, F, OuterRef, Subquery
 from django.db.models.functions import Coalesce, Greatest, Least
 from django.utils import timezone
 
-from annotation.consensus import item_state, known_answers, recomputation
+from annotation.consensus import item_state, known_answers, pending_recomputation, recomputation
 from annotation.consensus.rules import Rules
 from annotation.models import Adjudication, Annotator, Answer, Item, KnownAnswer, Project
 from annotation.queue.answer_validation import validate_answer
@@ -120,7 +120,7 @@ def _call_for_disputes(project: Project, before: dict[str, Any]) -> None:
     if not (switched or (raised and project.calls_extra)):
         return
     if project.calls_extra:
-        recomputation.require_recomputed(project)
+        pending_recomputation.require_recomputed(project)
     room = project.most_extra - F("asked")
     lapsed = Adjudication.objects.filter(lapsed=True).exclude(answers_key="").order_by()
     disputed = project.items.filter(use="", state=Item.State.DISPUTED, called__lt=room)

@@ -299,8 +299,8 @@ def _update_answer(
             guideline=vote.guideline,
         )
         records.answers.append(own)
-    if payload is not None and own is not None and own.first_payload is None:
-        records.first = own
+    if payload is not None:
+        records.given = own
 
 
 def _has_place(participant: Participant, records: _VoteRecords) -> bool:

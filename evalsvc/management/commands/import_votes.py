@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management import CommandParser
 
-from annotation.consensus import recomputation
+from annotation.consensus import pending_recomputation
 from annotation.imports.options import CHOICES
 from annotation.models import Batch
 from evalsvc.core.web.formatting import counted
@@ -39,7 +39,7 @@ class Command(ImportCommand):
             )
 
     def finish(self, project: Any, options: dict[str, Any]) -> None:
-        if recomputation.is_recomputing(project):
+        if pending_recomputation.is_recomputing(project):
             self.run_job("recompute", project.pk, queue=options["queue"])
         if not options["queue"]:
             write_item_states(self, project)

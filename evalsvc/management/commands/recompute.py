@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management import CommandParser
 
 from annotation import projects
-from annotation.consensus import effects, recomputation
+from annotation.consensus import effects, pending_recomputation
 from annotation.freezing import builder
 from annotation.models import ItemCount, Policy, Project
 from evalsvc.core.jobs.models import Job
@@ -36,7 +36,7 @@ class Command(ActingCommand):
         if options["policy"]:
             with errors_as_messages():
                 projects.set_policy(project, policy=options["policy"], by=self.acting_user(options["by"]))
-        pending = recomputation.pending(project)
+        pending = pending_recomputation.pending(project)
         if pending is None or pending.state in Job.ENDED:
             enqueue("recompute", project.pk, lane=f"project {project.pk}")
         self.run_job("recompute", project.pk, queue=options["queue"])

@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation import projects
-from annotation.consensus import item_state, recomputation
+from annotation.consensus import item_state, pending_recomputation, recomputation
 from annotation.freezing import builder
 from annotation.models import Item, Project
 from annotation.queue import exclusions, leases
@@ -56,7 +56,7 @@ def test_a_large_import_of_votes_is_settled_by_a_job(either_database: str, monke
         for w in range(3)
     ]
     import_lines(project, votes, what="votes")
-    assert recomputation.is_recomputing(project)
+    assert pending_recomputation.is_recomputing(project)
     run_job("recompute", project.pk)
     assert [item.gold and item.gold["relations"] for item in project.items.order_by("rank")] == [
         [],
@@ -77,7 +77,7 @@ def test_a_recomputation_that_ended_early_stays_pending_until_it_is_repeated(
     with monkeypatch.context() as large:
         large.setattr(recomputation, "RECOMPUTE_AT_ONCE", 0)
         projects.set_k(project, k=1, by=curator())
-    assert list(recomputation.check_pending("")) == []
+    assert list(pending_recomputation.check_pending("")) == []
     job = Job.objects.get(kind="recompute")
     if end == "failed":
         Job.objects.filter(pk=job.pk).update(state="running")
@@ -90,13 +90,13 @@ def test_a_recomputation_that_ended_early_stays_pending_until_it_is_repeated(
     exclusions.exclude_annotator(project.annotators.get(name="ann0"), by=curator())
     assert Job.objects.get(kind="recompute", state="queued").pk != job.pk
     transitions.cancel(Job.objects.get(kind="recompute", state="queued"))
-    [finding] = recomputation.check_pending("")
+    [finding] = pending_recomputation.check_pending("")
     assert (finding.code, f"manage.py recompute {project.slug}" in finding.cure) == ("not_recomputed", True)
     client.force_login(curator())
     page = reverse("project", args=[project.slug])
     assert "until the operator repeats it" in client.get(page).content.decode()
     call_command("recompute", project.slug)
-    assert recomputation.pending(project) is None
+    assert pending_recomputation.pending(project) is None
     assert {item.state for item in project.items.all()} == {"settled"}
     assert "the outcomes" not in client.get(page).content.decode()
 
@@ -109,10 +109,10 @@ def test_few_items_with_many_spans_are_recomputed_by_a_job(monkeypatch: pytest.M
         answered_item(project, ["A"], ["A"], item=name)
     monkeypatch.setattr(recomputation, "MOST_IN_REQUEST", 1)
     projects.set_k(project, k=3, by=curator())
-    assert recomputation.is_recomputing(project)
+    assert pending_recomputation.is_recomputing(project)
     run_job("recompute", project.pk)
     exclusions.exclude_annotator(project.annotators.get(name="ann0"), by=curator())
-    assert recomputation.is_recomputing(project)
+    assert pending_recomputation.is_recomputing(project)
     run_job("recompute", project.pk)
     assert {(item.state, item.free) for item in project.items.all()} == {("open", 2)}
 
@@ -153,5 +153,5 @@ def test_a_policy_changed_while_a_recomputation_starts_applies_to_every_item(
         in_threads(1, lambda at: run_next(queue))
     while run_next(queue):
         pass
-    assert not recomputation.is_recomputing(project)
+    assert not pending_recomputation.is_recomputing(project)
     assert {(item.state, tuple(item.gold["relations"])) for item in project.items.all()} == {("settled", ())}

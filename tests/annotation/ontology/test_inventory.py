@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from annotation.consensus import recomputation
+from annotation.consensus import pending_recomputation, recomputation
 from annotation.imports import batches, imported_labels
 from annotation.models import Item, OntologyLabel, Project
 from annotation.ontology import inventory
@@ -282,6 +282,6 @@ def test_a_large_project_is_recomputed_by_a_job(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(recomputation, "RECOMPUTE_AT_ONCE", 1)
     project = project_with_items()
     inventory.delete(project, ["A"], by=curator())
-    assert recomputation.is_recomputing(project)
+    assert pending_recomputation.is_recomputing(project)
     assert run_job("recompute", project.pk).state == "done"
-    assert not recomputation.is_recomputing(project)
+    assert not pending_recomputation.is_recomputing(project)

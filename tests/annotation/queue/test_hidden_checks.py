@@ -537,6 +537,31 @@ def test_excluded_answers_bring_no_sentence_again_before_the_checks(
     assert progress_of(project, people[0])["waiting"] == SENTENCES + CHECKS
 
 
+@pytest.mark.parametrize("change", ASK_AGAIN)
+@pytest.mark.parametrize("act", ["answer", "later", "return"])
+def test_what_others_do_asks_no_answer_again_before_the_job_does(
+    project: Project, people: list[User], change: Change, act: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What made the count of a colleague who had answered everything rise at once was a check."""
+    while lease := leases.lease_next(project, people[0]):
+        answer_item(lease.item, people[0], "A")
+    monkeypatch.setattr(recomputation, "RECOMPUTE_AT_ONCE", 0)
+    label = change(project)
+    for _ in range(SENTENCES + CHECKS):
+        lease = leases.lease_next(project, people[1])
+        assert lease is not None
+        if act == "answer":
+            answer_item(lease.item, people[1], label)
+        elif act == "later":
+            votes.skip(lease.item, people[1], client_id=uuid4(), reason=act, base=lease.base)
+        else:
+            lease_endings.return_lease(lease.pk, people[1])
+        assert not Answer.objects.filter(again=True).exists()
+        assert leases.lease_next(project, people[0]) is None
+    run_job("recompute", project.pk)
+    assert progress_of(project, people[0])["waiting"] == SENTENCES + CHECKS
+
+
 def test_a_job_that_asks_answers_again_reaches_sentences_and_checks_in_any_order(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

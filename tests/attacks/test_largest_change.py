@@ -106,7 +106,11 @@ def documents(
         spans = [[start, start + 2, label] for start, label in zip(starts, labels, strict=True)]
         line: dict[str, Any] = {"id": f"g{at}", "tokens": tokens, "spans": spans}
         if joint:
-            line["relations"] = [[0, RELATIONS[at % 2], 1], [1, RELATIONS[(at + 1) % 2], 2]]
+            line["relations"] = [
+                [entities * each + head, RELATIONS[(at + head) % 2], entities * each + head + 1]
+                for each in range(types)
+                for head in range(2)
+            ]
         gold.append(line)
     other = deepcopy(gold)
     change(other[PROBED])
@@ -132,11 +136,13 @@ def documents(
         files["a chain"] = kept(lambda *_: False)
         files["a chain"][PROBED]["spans"] = chain
     if joint:
-        own = [line["relations"] if at == PROBED else [] for at, line in enumerate(gold)]
-        files["relations of one document"] = [
-            {"id": line["id"], "spans": line["spans"], "relations": of_line}
-            for line, of_line in zip(gold, own, strict=True)
-        ]
+        for name, claimed in (("all", slice(None)), ("one", slice(1))):
+            for side, lines in (("gold", gold), ("other gold", other)):
+                files[f"{name} relations of a document of the {side}"] = [
+                    {"id": f"g{at}", "spans": line["spans"]}
+                    | {"relations": line["relations"][claimed] if at == PROBED else []}
+                    for at, line in enumerate(lines)
+                ]
     return gold, other, files
 
 
@@ -156,6 +162,11 @@ def another_relation(line: dict[str, Any]) -> None:
     line["relations"][0][1] = RELATIONS[1 - RELATIONS.index(line["relations"][0][1])]
 
 
+def between_bounds(line: dict[str, Any]) -> set[tuple[str, tuple[int, int], tuple[int, int]]]:
+    bounds = [(start, end) for start, end, _ in line["spans"]]
+    return {(name, bounds[head], bounds[tail]) for head, name, tail in line.get("relations", ())}
+
+
 def counts_of(gold: Lines, *, joint: bool = False, averaged_negative: str = "") -> GoldCounts:
     if "spans" not in gold[0]:
         classes = Counter(label for line in gold for label in line["relations"])
@@ -171,6 +182,7 @@ def counts_of(gold: Lines, *, joint: bool = False, averaged_negative: str = "") 
         documents_with_words=sum(bool(line["spans"]) for line in gold),
         bounds=sum(len({(*span[:2],) for span in line["spans"]}) for line in gold),
         relations=Counter(each[1] for line in gold for each in line.get("relations", ())),
+        relations_of_bounds=Counter(each[0] for line in gold for each in between_bounds(line)),
         relations_of_span=2 if joint else 1,
     )
 
@@ -202,10 +214,13 @@ CASES: dict[str, tuple[Case, list[str]]] = {
         f"joint, {change.__name__}": (documents(change, joint=True), ["--task", "joint"])
         for change in (another_type, other_bounds, another_relation)
     },
-    "joint with three types on each bounds": (
-        documents(other_bounds, joint=True, types=3),
-        ["--task", "joint"],
-    ),
+    **{
+        f"joint with three types on each bounds, {change.__name__}": (
+            documents(change, joint=True, types=3),
+            ["--task", "joint"],
+        )
+        for change in (other_bounds, another_relation)
+    },
 }
 
 

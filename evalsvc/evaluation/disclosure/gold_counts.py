@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from evalsvc.evaluation.measures.computation import complete_options
 from evalsvc.evaluation.measures.inventory import relation_labels, scored_labels
 from evalsvc.evaluation.models import Setting, SettingVersion
 
+Span = tuple[int, int, str]
 WORD = re.compile(r"\w+|[^\w\s]")
 
 
@@ -35,7 +36,7 @@ class GoldLine(msgspec.Struct):
     id: str
     text: str = ""
     relations: tuple[Any, ...] | None = None
-    spans: tuple[tuple[int, int, str], ...] | None = None
+    spans: tuple[Span, ...] | None = None
     h: Mention | None = None
     t: Mention | None = None
 
@@ -43,12 +44,19 @@ class GoldLine(msgspec.Struct):
     def pair(self) -> tuple[str, str] | None:
         return (self.h.key, self.t.key) if self.h and self.t else None
 
+    def links(self, symmetric: Collection[str]) -> set[tuple[str, Span, Span]]:
+        """Return names and ends of relations, the ends of those without direction in one order."""
+        spans, links = self.spans or (), [each for each in self.relations or () if not isinstance(each, str)]
+        found = [(name, spans[head], spans[tail]) for head, name, tail in links]
+        return {(name, *sorted(ends)) if name in symmetric else (name, *ends) for name, *ends in found}
+
 
 def of_version(setting: Setting, version: SettingVersion | None = None) -> GoldCounts:
     """Return the sizes of a setting's gold, by default the present one."""
     gold, benchmark = version or setting, setting.benchmark
     options = complete_options(benchmark.options, task=benchmark.task)
     only = gold.only
+    symmetric = frozenset(label["name"] for label in benchmark.labels or () if label.get("symmetric"))
     read = _read(
         gold.test_set.pk,
         gold.test_set.sha256,
@@ -56,11 +64,12 @@ def of_version(setting: Setting, version: SettingVersion | None = None) -> GoldC
         only.sha256 if only else "",
         setting.unit,
         frozenset({gold.test_set.negative, benchmark.negative}),
+        symmetric,
         part_of(setting),
     )
     inventory = scored_labels(benchmark, [gold.test_set])
     classes = {label["name"]: read.counts.get(label["name"], 0) for label in inventory}
-    relations = {label["name"]: read.relations[label["name"]] for label in relation_labels(benchmark)}
+    names = [label["name"] for label in relation_labels(benchmark)]
     by_item = setting.unit == Setting.Unit.SENTENCE
     return GoldCounts(
         read.items,
@@ -68,7 +77,8 @@ def of_version(setting: Setting, version: SettingVersion | None = None) -> GoldC
         read.negatives,
         sum(classes.values()) + read.negatives if by_item else 0,
         options["beta"],
-        relations=relations,
+        relations={name: read.relations[name] for name in names},
+        relations_of_bounds={name: read.relations_of_bounds[name] for name in names},
         relations_of_span=read.relations_of_span,
         documents=read.documents,
         documents_of_relations=read.documents_of_relations,
@@ -84,20 +94,22 @@ class _Sizes(NamedTuple):
     """Numbers of units, labels, items or bags without one, relations, and the most of them at one span.
 
     Then documents by label and by relation; distinct words in the entities of a document by label, of all
-    labels under none; the most words in one, punctuation included; documents with such words; bounds.
+    labels under none; the most words in one, punctuation included; documents with such words; bounds, and
+    relations between bounds.
     """
 
     items: int
     counts: Counter[str]
-    negatives: int
-    relations: Counter[str]
-    relations_of_span: int
-    documents: Counter[str]
-    documents_of_relations: Counter[str]
-    words: Counter[str]
-    longest: int
-    documents_with_words: int
-    bounds: int
+    negatives: int = 0
+    relations: Counter[str] = Counter()
+    relations_of_span: int = 1
+    documents: Counter[str] = Counter()
+    documents_of_relations: Counter[str] = Counter()
+    words: Counter[str] = Counter()
+    longest: int = 1
+    documents_with_words: int = 0
+    bounds: int = 0
+    relations_of_bounds: Counter[str] = Counter()
 
 
 @lru_cache(maxsize=1024)
@@ -108,47 +120,49 @@ def _read(
     only_sha256: str,
     unit: str,
     negatives: frozenset[str],
+    symmetric: frozenset[str],
     part: Part | None,
 ) -> _Sizes:
-    """Count units, labels, and items or bags without a label.
+    """Count the labels of the units of a setting.
 
     A frozen set never changes.
     """
+    lines = (line for line in _lines(pk, only) if part is None or part.has(key_of(unit, line.id, line.pair)))
+    if unit == Setting.Unit.DOCUMENT:
+        return _of_documents(lines, symmetric)
     labels: dict[object, set[str]] = {}
-    spans: Counter[str] = Counter()
-    relations: Counter[str] = Counter()
-    relations_of_span = 1
-    documents: Counter[str] = Counter()
-    documents_of_relations: Counter[str] = Counter()
-    words: Counter[str] = Counter()
-    longest, with_words, bounds = 1, 0, 0
-    for line in _lines(pk, only):
-        if part is not None and not part.has(key_of(unit, line.id, line.pair)):
-            continue
+    for line in lines:
         of_unit = labels.setdefault(line.pair or line.id if unit == Setting.Unit.BAG else line.id, set())
-        if unit == Setting.Unit.DOCUMENT:
-            in_entities: set[tuple[str, str]] = set()
-            for start, end, label in set(line.spans or ()):
-                spans[label] += 1
-                entity = line.text[start:end]
-                in_entities |= {(label, word.casefold()) for word in entity.split()}
-                longest = max(longest, len(WORD.findall(entity)))
-            words.update(label for label, _ in in_entities)
-            words[""] += len({word for _, word in in_entities})
-            with_words += bool(in_entities)
-            bounds += len({(start, end) for start, end, _ in line.spans or ()})
-            links = [link for link in line.relations or () if not isinstance(link, str)]
-            relations.update(name for _, name, _ in links)
-            documents.update({label for _, _, label in line.spans or ()})
-            documents_of_relations.update({name for _, name, _ in links})
-            ends = Counter(span for head, _, tail in links for span in {head, tail})
-            relations_of_span = max(relations_of_span, *ends.values(), 1)
-        else:
-            of_unit |= {name for name in line.relations or () if isinstance(name, str)} - negatives
-    counts = spans or Counter(name for names in labels.values() for name in names)
-    negative = 0 if unit == Setting.Unit.DOCUMENT else sum(not names for names in labels.values())
+        of_unit |= {name for name in line.relations or () if isinstance(name, str)} - negatives
+    counts = Counter(name for names in labels.values() for name in names)
+    return _Sizes(len(labels), counts, sum(not names for names in labels.values()))
+
+
+def _of_documents(lines: Iterable[GoldLine], symmetric: Collection[str]) -> _Sizes:
+    """Count entities and relations as the scorer does: each once, however often a line has it."""
+    items, spans, relations, of_bounds = 0, Counter[str](), Counter[str](), Counter[str]()
+    documents, documents_of_relations, words = Counter[str](), Counter[str](), Counter[str]()
+    relations_of_span, longest, with_words, bounds = 1, 1, 0, 0
+    for line in lines:
+        items += 1
+        entities = set(line.spans or ())
+        spans.update(label for _, _, label in entities)
+        documents.update({label for _, _, label in entities})
+        bounds += len({(start, end) for start, end, _ in entities})
+        texts = [(label, line.text[start:end]) for start, end, label in entities]
+        longest = max([longest, *(len(WORD.findall(text)) for _, text in texts)])
+        in_entities = {(label, word.casefold()) for label, text in texts for word in text.split()}
+        words.update(label for label, _ in in_entities)
+        words[""] += len({word for _, word in in_entities})
+        with_words += bool(in_entities)
+        links = line.links(symmetric)
+        relations.update(name for name, _, _ in links)
+        documents_of_relations.update({name for name, _, _ in links})
+        of_bounds.update(name for name, *_ in {(name, head[:2], tail[:2]) for name, head, tail in links})
+        ends = Counter(span for _, head, tail in links for span in {head, tail})
+        relations_of_span = max([relations_of_span, *ends.values()])
     of_span = (relations_of_span, documents, documents_of_relations, words, longest, with_words, bounds)
-    return _Sizes(len(labels), counts, negative, relations, *of_span)
+    return _Sizes(items, spans, 0, relations, *of_span, of_bounds)
 
 
 def _lines(pk: int, only: int) -> Iterator[GoldLine]:

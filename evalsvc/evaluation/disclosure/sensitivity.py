@@ -15,7 +15,7 @@ TAU = "tau"
 OVER_THRESHOLDS = re.compile(r"(opennre_)?(ap|auc|max_f1|p_at_.+)")
 RATIOS = ("f1", "precision", "recall")
 PREFIXES = ("opennre_", "conll_")
-OF_RELATIONS = re.compile(r"relation_(?:strict|bounds|relaxed)_(.+)")
+OF_RELATIONS = re.compile(r"relation_(strict|bounds|relaxed)_(.+)")
 OF_TEXTS = re.compile(r"(string|triple)_(.+)")
 AT_N = re.compile(r"p_at_(\d+)")
 # Their denominator is chosen by the file: the gold of the documents it answers, or the claims it gets right.
@@ -32,7 +32,8 @@ class GoldCounts:
     Joint gold has relations besides; one label of a span moves as many of them as end at it. Documents by
     label and by relation are the least that distinct answers as text can number. `words` are the distinct
     ones in entities of each document, by label and of all under none; `longest` is the most in one entity.
-    `bounds` are the distinct ones of entities, where they may have several labels.
+    `bounds` are the distinct ones of entities, where they may have several labels; `relations_of_bounds` are
+    those between them, whatever the labels of their ends.
     """
 
     items: int
@@ -48,6 +49,7 @@ class GoldCounts:
     longest: int = 1
     documents_with_words: int = 0
     bounds: int = 0
+    relations_of_bounds: Mapping[str, int] = field(default_factory=dict)
     averaged_negative: str = ""
 
     @cached_property
@@ -66,10 +68,10 @@ class GoldCounts:
         """Return the number of all labels, of relations too."""
         return self.positives + sum(self.relations.values())
 
-    @cached_property
-    def of_relations(self) -> GoldCounts:
+    def of_relations(self, mode: str) -> GoldCounts:
         """Return the sizes that figures of relations are over."""
-        return GoldCounts(self.items, self.relations, beta=self.beta)
+        counts = self.relations_of_bounds if mode == "bounds" else self.relations
+        return GoldCounts(self.items, counts or self.relations, beta=self.beta)
 
     @cached_property
     def positives(self) -> int:
@@ -104,8 +106,8 @@ def _in_reading(key: str, gold: GoldCounts, claims: Mapping[str, int]) -> float 
         return None
     if match := OF_TEXTS.fullmatch(key):
         return _of_texts(match[1], match[2], gold)
-    if (match := OF_RELATIONS.fullmatch(key)) and match[1] != "entity_f1":
-        change = largest_change(match[1], gold.of_relations, claims)
+    if (match := OF_RELATIONS.fullmatch(key)) and match[2] != "entity_f1":
+        change = largest_change(match[2], gold.of_relations(match[1]), claims)
         return None if change is None else change * gold.relations_of_span
     name = key
     for prefix in PREFIXES:

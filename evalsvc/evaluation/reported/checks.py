@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from evalsvc.core.web.formatting import counted, listed
 from evalsvc.evaluation.disclosure import gold_counts
-from evalsvc.evaluation.disclosure.sensitivity import GoldCounts
+from evalsvc.evaluation.disclosure.sensitivity import OF_RELATIONS, GoldCounts
 from evalsvc.evaluation.measures.menu import as_shown
 from evalsvc.evaluation.models import ReportedSystem, Setting, SettingVersion
 from evalsvc.evaluation.reported.entries import PrintedFigure, figures_of
@@ -74,7 +74,8 @@ def _check_triple(
     keys = [
         key for key in figures if gold.beta == 1 or key != triple[2]
     ]  # F of another β is no ratio of counts
-    counts = gold.of_relations if triple[0].startswith("relation_") else gold
+    relations = OF_RELATIONS.fullmatch(triple[0])
+    counts = gold.of_relations(relations[1]) if relations else gold
     if not counts.positives or not keys:
         return Check("undecidable", list(figures), AVERAGES if counts.positives else NO_GOLD)
     single = setting.unit == Setting.Unit.SENTENCE and gold.positives + gold.negative == gold.items

@@ -17,7 +17,7 @@ from evalsvc.evaluation.disclosure.policy import Policy
 from evalsvc.evaluation.disclosure.sensitivity import GoldCounts, largest_change
 from evalsvc.evaluation.measures.menu import offered
 from evalsvc.evaluation.models import Submission
-from tests.cast.benchmarks import JOINT_GOLD, BenchmarkCast, Line, freeze
+from tests.cast.benchmarks import JOINT_GOLD, JOINT_LABELS, BenchmarkCast, Line, freeze
 from tests.errors import code
 from workers.runner import run_next
 
@@ -143,6 +143,23 @@ def test_one_gold_span_moves_as_many_relations_as_end_at_it() -> None:
     assert largest_change(key, gold, {}) == pytest.approx(3 * largest_change("micro_f1", alone, {}))
     assert largest_change("relation_strict_ceiling", gold, {}) == pytest.approx(3 / 400)
     assert largest_change("relation_bounds_entity_f1", gold, {}) == pytest.approx(2 / 900)
+
+
+def test_relations_of_a_gold_are_counted_as_the_scorer_counts_them(cast: BenchmarkCast) -> None:
+    """By bounds, whatever the types of their ends, and both orders of ends as one without direction."""
+    spans = [[0, 1, "PER"], [0, 1, "LOC"], [2, 3, "PER"], [2, 3, "LOC"]]
+    relations = [[0, "met", 2], [2, "met", 0], [1, "met", 3], [0, "left", 2], [2, "left", 0], [1, "left", 3]]
+    line = {"id": "d", "tokens": ["Ada", "met", "Bo"], "spans": spans, "relations": relations}
+    gold = freeze("parallel", [line], by=cast.olga, labels=JOINT_LABELS, kind="joint")
+    labels = [label | ({"symmetric": True} if label["name"] == "met" else {}) for label in JOINT_LABELS]
+    settings = [("main", gold, "document", "relation_strict_micro_f1")]
+    setting = cast.benchmark(
+        "par", settings=settings, task="joint", labels=labels, negative=""
+    ).settings.get()
+    counts = gold_counts.of_version(setting)
+    assert counts.relations == {"left": 3, "met": 2}
+    assert counts.relations_of_bounds == {"left": 2, "met": 1}
+    assert counts.relations_of_span == 3
 
 
 def test_hidden_relations_are_rounded_or_withheld_like_entities(cast: BenchmarkCast) -> None:

@@ -135,7 +135,7 @@ def test_words_of_a_gold_count_once_within_a_document(monkeypatch: pytest.Monkey
         gold_counts.GoldLine("d2", "None.", spans=()),
     ]
     monkeypatch.setattr(gold_counts, "_lines", lambda *_: iter(lines))
-    sizes = gold_counts._read.__wrapped__(1, "", 0, "", Setting.Unit.DOCUMENT, frozenset(), None)
+    sizes = gold_counts._read.__wrapped__(1, "", 0, "", Setting.Unit.DOCUMENT, frozenset(), frozenset(), None)
     assert sizes.words == {"LOC": 1, "PER": 2, "": 3}
     assert (sizes.longest, sizes.documents_with_words) == (3, 1)
 

@@ -130,7 +130,7 @@ def _front_in_words(
     """Name the systems in front, unless they are a pair, and say how many are tested."""
     bands = tests.bands(column.measure.key)
     if len(front) > PAIR:
-        yield f"By {column.title} no test separates {_listed(front, names)}."
+        yield f"By {column.title} no test separates {some_listed(front, names)}."
     elif len(bands) > PAIR and len(front) == 1 and bands[front[0]].last == 1:
         behind = [system for system in column.order if system in bands and system != front[0]]
         others = f"all {len(behind)} other tested systems"
@@ -149,7 +149,7 @@ def _by_medians(column: Column, first: int, others: Sequence[int]) -> str:
     return f" ({BY_MEDIAN} where the other has one)" if median else ""
 
 
-def _listed(systems: Sequence[int], names: Mapping[int, str]) -> str:
+def some_listed(systems: Sequence[int], names: Mapping[int, str]) -> str:
     """Name some systems; of many the first, and how many stand with it."""
     if len(systems) <= LISTED:
         return listed([names[system] for system in systems])

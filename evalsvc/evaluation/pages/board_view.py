@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from evalsvc.core.web.formatting import counted, percent, quoted
+from evalsvc.core.web.formatting import counted, listed, percent, quoted
 from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.benchmarks.inputs import count_items
 from evalsvc.evaluation.boards.rank_reversals import COMPARED
@@ -198,15 +198,23 @@ def _schemes(
 
 
 def _scheme_finding(columns: Sequence[Column], names: Names) -> str:
-    orders = [column.order for column in columns]
-    if not any(orders):
+    """Say which systems are first by which weightings; equal means share a rank."""
+    ranks = [column.ranks for column in columns]
+    if not any(ranks):
         return "No order yet"
-    if all(order == orders[0] for order in orders):
+    if all(each == ranks[0] for each in ranks):
         return "The order is the same under all five weightings"
-    first, last = orders[0], orders[-1]
-    if first and last and first[0] != last[0]:
-        return f"{quoted(names[first[0]])} is first by micro, {quoted(names[last[0]])} by macro"
-    most = max(map(len, orders))
-    if lacking := sum(len(order) < most for order in orders):
+    titles: dict[tuple[int, ...], list[str]] = {}  # of the weightings, by the systems that are first
+    for column in columns:
+        if first := tuple(sorted(system for system, rank in column.ranks.items() if rank == 1)):
+            titles.setdefault(first, []).append(column.title)
+    if len(titles) > 1:
+        named = {system: quoted(names[system]) for first in titles for system in first}
+        leaders = [(board_headline.some_listed(first, named), listed(by)) for first, by in titles.items()]
+        is_ = "is" if len(next(iter(titles))) == 1 else "are"
+        rest = [f"{systems} by {by}" for systems, by in leaders[1:]]
+        return ", ".join([f"{leaders[0][0]} {is_} first by {leaders[0][1]}", *rest])
+    most = max(map(len, ranks))
+    if lacking := sum(len(each) < most for each in ranks):
         return f"{lacking} of the five weightings {'lacks' if lacking == 1 else 'lack'} figures"
     return "The order below the first rank depends on the weighting"

@@ -271,7 +271,7 @@ def ranks(columns: Sequence[Column], names: Mapping[int, str], *, narrow: bool =
     shown = list(islice(complete, SHOWN))
     rows = [sorted(shown, key=lambda system: (column.ranks[system], system)) for column in columns]
     height = HEAD + ROW * len(shown)
-    moving = [system for system in shown if len({row.index(system) for row in rows}) > 1][:5]
+    moving = [system for system in shown if len({column.ranks[system] for column in columns}) > 1][:5]
     series = {system: moving.index(system) + 1 if system in moving else 0 for system in shown}
     parts = []
     for number, (column, x) in enumerate(zip(columns, xs, strict=True)):

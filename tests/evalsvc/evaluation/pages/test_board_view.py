@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -17,6 +19,7 @@ from evalsvc.evaluation.comparison import sentences
 from evalsvc.evaluation.comparison.sentences import Outcome, Side
 from evalsvc.evaluation.disclosure.policy import ShownValue
 from evalsvc.evaluation.measures.menu import MENU
+from evalsvc.evaluation.pages import charts
 from evalsvc.evaluation.pages.board_headline import sentence
 from evalsvc.evaluation.pages.board_reversals import Order, agreements, reversed_pairs
 from evalsvc.evaluation.pages.board_view import _scheme_finding
@@ -76,22 +79,56 @@ def test_without_scores_no_leader_is_named() -> None:
         assert not any(name in text for name in NAMES.values())
 
 
+SCHEMES = ("micro", "weighted", "dodrans", "entropy", "macro")
+
+
+def scheme_columns(orders: Sequence[str]) -> list[Column]:
+    """Return a column for each order, such as `abc`; systems in brackets have equal means."""
+    return [
+        column(
+            title,
+            **{
+                system: runs(0.9 - 0.1 * place)
+                for place, tied in enumerate(re.findall(r"\w|\(\w+\)", order))
+                for system in tied.strip("()")
+            },
+        )
+        for title, order in zip(SCHEMES, orders, strict=True)
+    ]
+
+
 @pytest.mark.parametrize(
     ("orders", "finding"),
     [
         (["ab"] * 5, "The order is the same under all five weightings"),
-        (["ab", "ba", "ab", "ab", "ba"], "“Alder” is first by micro, “Birch” by macro"),
+        (
+            ["ab", "ba", "ab", "ab", "ba"],
+            "“Alder” is first by micro, dodrans and entropy, “Birch” by weighted and macro",
+        ),
+        (
+            ["ab", "ba", "ab", "ab", "ab"],
+            "“Alder” is first by micro, dodrans, entropy and macro, “Birch” by weighted",
+        ),
+        (
+            ["(ab)c", "bac", "bac", "bac", "bac"],
+            "“Alder” and “Birch” are first by micro, “Birch” by weighted, dodrans, entropy and macro",
+        ),
         (["abc", "acb", "abc", "abc", "abc"], "The order below the first rank depends on the weighting"),
+        (["a(bc)", "abc", "abc", "abc", "abc"], "The order below the first rank depends on the weighting"),
         (["ab", "", "", "", ""], "4 of the five weightings lack figures"),
         (["ab", "ab", "ab", "ab", "a"], "1 of the five weightings lacks figures"),
         ([""] * 5, "No order yet"),
     ],
 )
 def test_the_finding_of_weightings_is_of_those_that_have_figures(orders: list[str], finding: str) -> None:
-    columns = [
-        column(**{system: runs(0.9 - 0.1 * place) for place, system in enumerate(order)}) for order in orders
-    ]
-    assert _scheme_finding(columns, NAMES) == finding
+    assert _scheme_finding(scheme_columns(orders), NAMES) == finding
+
+
+@pytest.mark.parametrize("order", ["ab", "ba"])
+def test_the_chart_of_weightings_has_in_colour_the_systems_whose_rank_changes(order: str) -> None:
+    chart = charts.ranks(scheme_columns(["(ab)", *[order] * 4]), NAMES)
+    coloured = {NAMES[A], NAMES[B]} & set(re.findall(r'class="f[1-5][^>]*><title>“(\w+)”', chart))
+    assert coloured == {{"ab": "Birch", "ba": "Alder"}[order]}
 
 
 def test_a_pair_is_reversed_when_another_column_orders_it_the_other_way() -> None:

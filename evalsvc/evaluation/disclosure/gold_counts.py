@@ -39,10 +39,18 @@ class GoldLine(msgspec.Struct):
     spans: tuple[Span, ...] | None = None
     h: Mention | None = None
     t: Mention | None = None
+    tokens: tuple[str, ...] = ()
 
     @property
     def pair(self) -> tuple[str, str] | None:
         return (self.h.key, self.t.key) if self.h and self.t else None
+
+    def words(self, start: int, end: int) -> tuple[list[str], int]:
+        """Return words of an entity that WRF counts at least, and how many it counts at most."""
+        if self.tokens:
+            return list(self.tokens[start:end]), end - start
+        text = self.text[start:end]
+        return text.split(), len(WORD.findall(text))
 
     def links(self, symmetric: Collection[str]) -> set[tuple[str, Span, Span]]:
         """Return names and ends of relations, the ends of those without direction in one order."""
@@ -149,9 +157,9 @@ def _of_documents(lines: Iterable[GoldLine], symmetric: Collection[str]) -> _Siz
         spans.update(label for _, _, label in entities)
         documents.update({label for _, _, label in entities})
         bounds += len({(start, end) for start, end, _ in entities})
-        texts = [(label, line.text[start:end]) for start, end, label in entities]
-        longest = max([longest, *(len(WORD.findall(text)) for _, text in texts)])
-        in_entities = {(label, word.casefold()) for label, text in texts for word in text.split()}
+        found = [(label, *line.words(start, end)) for start, end, label in entities]
+        longest = max([longest, *(most for *_, most in found)])
+        in_entities = {(label, word.casefold()) for label, least, _ in found for word in least}
         words.update(label for label, _ in in_entities)
         words[""] += len({word for _, word in in_entities})
         with_words += bool(in_entities)

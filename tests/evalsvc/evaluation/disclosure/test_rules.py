@@ -127,16 +127,24 @@ def test_wrf_moves_by_the_words_of_the_longest_entity() -> None:
     assert largest_change("wrf_strict_mean", gold, {}) == pytest.approx(40 / 300 + 40 / 240 + 1 / 40)
 
 
-def test_words_of_a_gold_count_once_within_a_document(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("in_tokens", [False, True])
+def test_words_of_a_gold_count_once_within_a_document(
+    in_tokens: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As WRF counts them; a name that comes again and again would else make the step too small."""
     spans = ((0, 4, "LOC"), (9, 13, "LOC"), (15, 21, "PER"))
+    of_tokens = ((0, 1, "LOC"), (2, 3, "LOC"), (4, 7, "PER"))
+    words = ("Oslo", "and", "Oslo", ",", "Ada", "B", ".")
     lines = [
-        gold_counts.GoldLine("d1", "Oslo and Oslo, Ada B.", spans=spans),
+        gold_counts.GoldLine("d1", spans=of_tokens, tokens=words)
+        if in_tokens
+        else gold_counts.GoldLine("d1", "Oslo and Oslo, Ada B.", spans=spans),
         gold_counts.GoldLine("d2", "None.", spans=()),
     ]
     monkeypatch.setattr(gold_counts, "_lines", lambda *_: iter(lines))
     sizes = gold_counts._read.__wrapped__(1, "", 0, "", Setting.Unit.DOCUMENT, frozenset(), frozenset(), None)
-    assert sizes.words == {"LOC": 1, "PER": 2, "": 3}
+    # a full stop of its own is a token, and may be one of a text
+    assert sizes.words == {"LOC": 1, "PER": 2 + in_tokens, "": 3 + in_tokens}
     assert (sizes.longest, sizes.documents_with_words) == (3, 1)
 
 

@@ -14,7 +14,6 @@ from statistics import fmean
 from evalsvc.core.web.formatting import DASH, counted, listed, measured, number, percent, quoted
 from evalsvc.core.web.tables import Cell, Head, PaperTable
 from evalsvc.evaluation.benchmarks import row_rules
-from evalsvc.evaluation.benchmarks.inputs import count_items
 from evalsvc.evaluation.benchmarks.training_counts import shown_counts
 from evalsvc.evaluation.boards.compared_runs import median
 from evalsvc.evaluation.boards.ranking import Board
@@ -26,9 +25,9 @@ from evalsvc.evaluation.comparison.run_figures import (
     class_titles,
     run_figures,
 )
+from evalsvc.evaluation.disclosure import gold_counts
 from evalsvc.evaluation.disclosure.sensitivity import WEIGHTS, GoldCounts
 from evalsvc.evaluation.measures.computation import complete_options
-from evalsvc.evaluation.models import Setting
 from evalsvc.evaluation.pages import comparison_charts as charts
 from evalsvc.evaluation.pages.charts import Point
 from evalsvc.evaluation.pages.comparison_charts import Series
@@ -224,8 +223,8 @@ def weights(comparison: Comparison, rows: Sequence[ClassFigures]) -> list[ClassW
     if complete_options(setting.benchmark.options, task=setting.benchmark.task).get("include_negative"):
         return []  # the negative class, which is averaged too, has no row
     counts = {row.title: row.gold for row in rows if row.gold}
-    items = count_items(comparison.board.version) if setting.unit == Setting.Unit.SENTENCE else 0
-    gold = GoldCounts(items, counts, entropy_items=items)
+    of_entropy = gold_counts.of_version(setting, comparison.board.version).entropy_items
+    gold = GoldCounts(0, counts, entropy_items=of_entropy)
     columns = [WEIGHTS[scheme](gold) for scheme in SCHEMES] if counts else []
     found = [ClassWeights(title, n, [column[title] for column in columns]) for title, n in counts.items()]
     return sorted(found, key=lambda row: (-row.gold, row.title))

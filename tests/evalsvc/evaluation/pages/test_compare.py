@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 from itertools import product
+from math import log
+from types import SimpleNamespace
+from typing import cast as cast_to
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 
 from evalsvc.evaluation.comparison import compared
+from evalsvc.evaluation.comparison.compared import Comparison
 from evalsvc.evaluation.disclosure.policy import Policy
 from evalsvc.evaluation.models import Benchmark, Setting
 from evalsvc.evaluation.pages.compare_figures import (
+    SCHEMES,
     ClassFigures,
     ClassWeights,
     curves_table,
@@ -20,9 +25,10 @@ from evalsvc.evaluation.pages.compare_figures import (
     draw_weights,
     finding_of_classes,
     finding_of_curves,
+    weights,
 )
 from evalsvc.evaluation.pages.comparison_charts import DOTTED, Series
-from tests.cast.benchmarks import BenchmarkCast
+from tests.cast.benchmarks import BenchmarkCast, freeze, gold_sentence
 from workers.runner import run_next
 
 
@@ -225,3 +231,17 @@ def test_weights_have_an_axis_of_items_above_and_of_shares_below() -> None:
     assert ">weight, %<" in drawn
     assert ">20<" in drawn  # half of the items: a weight of .5 in the weighted average
     assert drawn.count('d="M') >= 4
+
+
+def test_weights_are_those_of_the_figures_where_sentences_have_several_labels(cast: BenchmarkCast) -> None:
+    """N of the entropy counts every label: five for four sentences."""
+    labels = [["born_in", "works_for"], ["born_in"], ["born_in"], []]
+    gold = [gold_sentence(f"s{at}", "Q1", "Q2", *each) for at, each in enumerate(labels)]
+    settings = [("main", freeze("several", gold, by=cast.olga), "sentence", "micro_f1")]
+    setting = cast.benchmark("sev", settings=settings).settings.get()
+    board = SimpleNamespace(version=setting.versions.get())
+    comparison = cast_to(Comparison, SimpleNamespace(setting=setting, board=board))
+    rows = [ClassFigures(name, None, False, n, []) for name, n in (("born_in", 3), ("works_for", 1))]
+    shares = [-3 * log(3 / 5), -log(1 / 5)]
+    found = [row.weights[SCHEMES.index("entropy")] for row in weights(comparison, rows)]
+    assert found == pytest.approx([each / sum(shares) for each in shares])

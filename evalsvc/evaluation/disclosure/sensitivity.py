@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,6 +21,7 @@ OF_TEXTS = re.compile(r"(string|triple)_(.+)")
 AT_N = re.compile(r"p_at_(\d+)")
 # Their denominator is chosen by the file: the gold of the documents it answers, or the claims it gets right.
 CHOSEN = re.compile(r".*answered(_.+)?|opennre_(micro|macro)_f1_at_half")
+DIRECTED = re.compile(r"(.+)\((?:e1,e2|e2,e1)\)")
 # Spans that each overlap two make a chain: with one gold span less, all of them pair with others.
 OF_PAIRS = re.compile(r"muc_type_.+")
 
@@ -159,10 +161,12 @@ def _of_classes(name: str, gold: GoldCounts) -> float:
         return gold.share_of_label / (gold.bounds or gold.positives)
     micro = gold.share_of_label / gold.positives
     if name == "semeval2010_f1":
-        stems: dict[str, int] = {}
+        stems: Counter[str] = Counter()
         for label, count in gold.present.items():
-            stem = label.partition("(")[0]
-            stems[stem] = stems.get(stem, 0) + count
+            if match := DIRECTED.fullmatch(label):
+                stems[match[1]] += count
+        if not stems:
+            return 1.0
         return _of_average(dict.fromkeys(stems, 1 / len(stems)), "f1", stems, {}, 2)
     if name.startswith("wrf_"):
         share = 1 / (len(gold.classes) + 1) if len(gold.classes) > 1 else 0.0

@@ -225,6 +225,14 @@ def test_figures_whose_denominator_the_file_chooses_are_never_shown(key: str) ->
     assert largest_change(key, gold, {"a": 5_000}) is None
 
 
+@pytest.mark.parametrize("undirected", [{}, {"Other": 5}, {"Other": 900, "Else (e1)": 900}])
+def test_labels_without_a_direction_do_not_count_in_the_official_f1_of_semeval(
+    undirected: dict[str, int],
+) -> None:
+    gold = GoldCounts(2_000, {"R(e1,e2)": 100, "R(e2,e1)": 50, "R(x)(e1,e2)": 300} | undirected)
+    assert largest_change("semeval2010_f1", gold, {}) == pytest.approx(2 / 150 / 2)
+
+
 @pytest.mark.parametrize("key", ["tau", "opennre_tau"])
 def test_thresholds_are_never_shown(key: str) -> None:
     assert largest_change(key, GoldCounts(9_000, {"a": 9_000}), {}) is None

@@ -16,7 +16,7 @@ from evalsvc.core.accounts import security_log
 from evalsvc.core.accounts.invitations import InvitationTarget
 from evalsvc.core.accounts.models import Departure, Team, TeamMember, User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
-from evalsvc.core.web.formatting import counted
+from evalsvc.core.web.formatting import counted, quoted
 from evalsvc.core.web.text_validation import (
     folded,
     require_clear,
@@ -28,15 +28,12 @@ from evalsvc.core.web.text_validation import (
 OWNER, MEMBER = TeamMember.Role.OWNER, TeamMember.Role.MEMBER
 
 
-def name_with_team(name: str, team_name: str, team_slug: str) -> str:
-    """Return a name for a place without its board, such as a feed, that no system of another team has there.
+def name_with_team(name: str, team_slug: str) -> str:
+    """Return a name for a place without its board, such as a feed.
 
-    The slug ends it where the words do not tell name and team apart, or the slug is not that of the name.
+    The team stands outside the quotation marks, or “Net of Tern” might be a system of that name.
     """
-    form = f"{name} of {team_name}"
-    if folded(form).split().count("of") == 1 and slugify(team_name) == team_slug:
-        return form
-    return f"{form} (team {team_slug})"
+    return f"{quoted(name)} (team {team_slug})"
 
 
 def create_team(*, name: str, by: User, slug: str = "") -> Team:

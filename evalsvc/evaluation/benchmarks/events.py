@@ -15,7 +15,7 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString
 
 from evalsvc.core.accounts.teams import name_with_team
-from evalsvc.core.web.formatting import counted, quoted
+from evalsvc.core.web.formatting import counted
 from evalsvc.core.web.markdown import to_html
 from evalsvc.evaluation.benchmarks.announcements import PAGE
 from evalsvc.evaluation.models import (
@@ -113,10 +113,10 @@ def _systems(of: Mapping[int, Benchmark], settings: Collection[Setting]) -> Iter
     runs = Submission.objects.filter(
         system__in=newest, withdrawn_at=None, scored_at__isnull=False, evaluations__setting__in=settings
     )
-    names = ("system__name", "system__team__name", "system__team__slug")
+    names = ("system__name", "system__team__slug")
     first = runs.values("system_id", "benchmark_id", *names).annotate(at=Min("scored_at"))
     for row in first.order_by("-at", "-system_id")[:MOST]:
-        title = quoted(name_with_team(*(row[name] for name in names)))
+        title = name_with_team(*(row[name] for name in names))
         text = "Its first run was scored."
         benchmark = of[row["benchmark_id"]]
         path = reverse("system", args=[benchmark.slug, row["system_id"]])

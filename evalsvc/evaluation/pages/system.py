@@ -64,7 +64,7 @@ def system_file(request: HttpRequest, slug: str, pk: int, format: str) -> HttpRe
         raise Unknown("unknown_table", "table", name, where="The system", known=tables)
     table = tables[name]
     system = page.row.system
-    named = quoted(name_with_team(system.name, system.team_name, system.team_slug))
+    named = name_with_team(system.name, system.team_slug)
     parts = [f"{named} on {page.setting}, version {page.board.version.number}.", table.caption]
     caption = " ".join(part for part in (*parts, file_computation(page.board)) if part)
     return download(replace(table, caption=caption), format)

@@ -46,7 +46,7 @@ def test_a_feed_lists_versions_papers_and_first_scores_newest_first(board: Bench
     assert titles(board) == [
         "Version 2 of “main”",
         "Figures from A & B, Table 3",
-        "“Net of Kelpie”",
+        "“Net” (team kelpie)",
     ]
 
 
@@ -60,11 +60,11 @@ def test_a_setting_that_opened_and_closed_is_listed_once_it_has(board: Benchmark
 
 def test_runs_under_sealed_settings_and_withdrawn_ones_are_not_told(board: Benchmark) -> None:
     Setting.objects.update(sealed=True, closes_at=timezone.now() + timedelta(hours=1))
-    assert "“Net of Kelpie”" not in titles(board)
+    assert "“Net” (team kelpie)" not in titles(board)
     Setting.objects.update(sealed=False)
-    assert "“Net of Kelpie”" in titles(board)
+    assert "“Net” (team kelpie)" in titles(board)
     Submission.objects.update(withdrawn_at=timezone.now())
-    assert "“Net of Kelpie”" not in titles(board)
+    assert "“Net” (team kelpie)" not in titles(board)
 
 
 def test_a_reader_finds_the_feed_on_the_board_and_reads_it(client: Client, board: Benchmark) -> None:
@@ -102,7 +102,7 @@ def test_the_feed_and_the_home_page_tell_two_systems_apart_whose_words_with_thei
     cast.submit(benchmark, LINES, system="Mixture of Experts", team=kelpie, by=cast.kim)
     while run_next("score"):
         pass
-    shown = [f"“Mixture of Experts of {kelpie} (team {team.slug})”" for team in (kelpie, lugworm)]
+    shown = [f"“Mixture” (team {lugworm.slug})", f"“Mixture of Experts” (team {kelpie.slug})"]
     assert sorted(titles(benchmark)) == sorted(shown)
     page = client.get("/").content.decode()
     assert [page.count(title) for title in shown] == [1, 1]
@@ -125,7 +125,7 @@ def test_the_home_page_has_the_events_of_public_boards_in_a_constant_number_of_q
     client: Client, cast: BenchmarkCast, board: Benchmark
 ) -> None:
     page = client.get("/").content.decode()
-    assert [title in page for title in ("Version 2 of “main”", "“Net of Kelpie”")] == [True, True]
+    assert [title in page for title in ("Version 2 of “main”", "“Net” (team kelpie)")] == [True, True]
     other = cast.benchmark(slug="other")
     counts = []
     for benchmarks in ([board], [board, other]):
@@ -137,4 +137,4 @@ def test_the_home_page_has_the_events_of_public_boards_in_a_constant_number_of_q
     Benchmark.objects.update(public=False)
     for user, shown in ((cast.olga, True), (person("stranger"), False)):
         client.force_login(user)
-        assert ("“Net of Kelpie”" in client.get("/").content.decode()) is shown
+        assert ("“Net” (team kelpie)" in client.get("/").content.decode()) is shown

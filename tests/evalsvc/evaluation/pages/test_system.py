@@ -65,7 +65,7 @@ def test_each_file_of_a_system_names_its_team(
         args = ["rel", System.objects.get(name="Net", team=team).pk]
         file = client.get(reverse("system-file", args=[*args, "json"], query={"table": table}))
         caption = file.json()["caption"]
-        assert f"“Net of {team.name}” on " in caption
+        assert caption.startswith(f"“Net” (team {team.slug}) on ")
         captions.add(caption)
     assert len(captions) == 2
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 from decimal import ROUND_HALF_UP, Context, Decimal
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from django.utils import timezone
 
@@ -136,3 +136,21 @@ def measured(value: float, measure: MeasureFormat) -> str:
     return (
         percent(value, digits=measure.digits) if measure.unit == "%" else number(value, digits=measure.digits)
     )
+
+
+class Format(NamedTuple):
+    """Digits and unit of a figure that may have more digits than its measure."""
+
+    digits: int
+    unit: str
+
+
+def finer(measure: MeasureFormat, a: float, b: float = 0.0) -> MeasureFormat:
+    """Return the format of a measure, with as many more digits as two values need to read differently."""
+    formats = (Format(digits, measure.unit) for digits in range(measure.digits, FLOAT_DIGITS))
+    return next((each for each in formats if measured(a, each) != measured(b, each)), measure)
+
+
+def apart(difference: float, measure: MeasureFormat) -> str:
+    """Difference without its sign, by digits in which it does not read as zero."""
+    return measured(abs(difference), finer(measure, difference))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from evalsvc.core.web.formatting import MeasureFormat, measured, run_named, signed
+from evalsvc.core.web.formatting import MeasureFormat, apart, finer, measured, run_named, signed
 
 
 class ComparedFormat(MeasureFormat, Protocol):
@@ -64,12 +64,14 @@ def sentence(title: str, measure: ComparedFormat, a: Side, b: Side, outcome: Out
         if side.mean is None:
             return f"{title} is undefined for {side.name}: {side.reason}."
     means = (a.mean or 0.0, b.mean or 0.0)
+    look_equal = measured(means[0], measure) == measured(means[1], measure)
     if outcome.winner is not None and outcome.difference is not None:
         first, second = (a, b) if outcome.winner == 0 else (b, a)
-        lead = measured(abs(outcome.difference), measure)
-        ahead = f"{first.name} is ahead of {second.name} by {lead} {title}"
-        return f"{ahead} ({', '.join([f'p {outcome.p_holm}', outcome.test, *of_median(outcome, a, b)])})."
-    if measured(means[0], measure) == measured(means[1], measure):
+        ahead = f"{first.name} is ahead of {second.name} by {apart(outcome.difference, measure)} {title}"
+        median = of_median(outcome, a, b)
+        figures = _told_apart((first, second), measure) if look_equal and not median else []
+        return f"{ahead} ({', '.join([*figures, f'p {outcome.p_holm}', outcome.test, *median])})."
+    if look_equal:
         return f"{a.name} and {b.name} have the same {title} to the shown digits."
     if outcome.reason or outcome.low is None or outcome.high is None:
         return unclaimed(title, measure, a, b, outcome.reason)
@@ -80,9 +82,15 @@ def sentence(title: str, measure: ComparedFormat, a: Side, b: Side, outcome: Out
     unseen = (
         ""
         if outcome.detectable is None
-        else f"; differences under {measured(outcome.detectable, measure)} would mostly go unseen"
+        else f"; differences under {apart(outcome.detectable, measure)} would mostly go unseen"
     )
     return f"{none}, 95 % interval {interval}{unseen}."
+
+
+def _told_apart(sides: tuple[Side, Side], measure: MeasureFormat) -> list[str]:
+    """Show two figures that look equal by as many digits as they differ in."""
+    means = [side.mean or 0.0 for side in sides]
+    return [" against ".join(measured(mean, finer(measure, *means)) for mean in means)]
 
 
 def of_median(outcome: Outcome, a: Side, b: Side) -> list[str]:
@@ -100,7 +108,7 @@ def unclaimed(title: str, measure: ComparedFormat, a: Side, b: Side, reason: str
     """Say which of two figures is better, and why that claims nothing."""
     means = (a.mean or 0.0, b.mean or 0.0)
     first, second = (a, b) if (means[0] > means[1]) == measure.higher_is_better else (b, a)
-    lead = measured(abs(means[0] - means[1]), measure)
+    lead = apart(means[0] - means[1], measure)
     return f"{first.name} is {lead} {title} better than {second.name}; nothing is claimed: {reason}."
 
 

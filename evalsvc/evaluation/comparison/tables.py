@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evalsvc.core.web.formatting import DASH, measured, signed
+from evalsvc.core.web.formatting import DASH, MeasureFormat, apart, finer, measured, signed
 from evalsvc.core.web.tables import Cell, Head, PaperTable, part_heads
 from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.boards.figures import RunStatistics
@@ -145,8 +145,13 @@ def tests_table(comparison: Comparison, *, every: bool) -> PaperTable:
     )
 
 
+def shown_by(measure: Measure, test: ShownTest) -> MeasureFormat:
+    """Return the format of a test's figures: a difference that is called one does not read as zero."""
+    return measure if test.winner is None else finer(measure, test.difference or 0.0)
+
+
 def _test_row(comparison: Comparison, tested: Tested, test: ShownTest) -> list[Cell]:
-    measure, won = tested.measure, test.winner is not None
+    measure, won = shown_by(tested.measure, test), test.winner is not None
     names = comparison.names
 
     def difference(value: float | None, *, bold: bool = False) -> Cell:
@@ -163,7 +168,7 @@ def _test_row(comparison: Comparison, tested: Tested, test: ShownTest) -> list[C
         Cell(test.p_holm_text if test.p_holm is None else test.p_holm, test.p_holm_text or DASH, won),
         Cell(test.d, DASH if test.d is None else signed(test.d, digits=2)),
         Cell(test.word, test.word or DASH),
-        Cell(test.detectable, DASH if test.detectable is None else measured(test.detectable, measure)),
+        Cell(test.detectable, DASH if test.detectable is None else apart(test.detectable, tested.measure)),
         Cell(test.test, test.test or DASH),
         *(Cell(run, run) for run in comparison.runs_of(test)),
         Cell(test.reason, test.reason),

@@ -7,7 +7,7 @@ from itertools import takewhile
 
 from django.utils.text import capfirst
 
-from evalsvc.core.web.formatting import counted, listed, measured, quoted
+from evalsvc.core.web.formatting import apart, counted, listed, measured, quoted
 from evalsvc.evaluation.boards.ranking import Board, Column
 from evalsvc.evaluation.comparison import sentences, words
 from evalsvc.evaluation.comparison.board_comparison import BY_MEDIAN, BoardComparison
@@ -65,7 +65,7 @@ def _detectable(ends: tuple[float, float], measure: Measure) -> str:
     """State the smallest difference that tests mostly detect; no two systems differ by more than 1."""
     if ends[0] >= 1:
         return "so few runs or items that a test would mostly miss any difference"
-    least, most = (measured(end, measure) for end in ends)
+    least, most = (apart(end, measure) for end in ends)
     between = most if least == most else f"{least} to {most}"
     if ends[1] >= 1:
         between = f"{least} to more than any"

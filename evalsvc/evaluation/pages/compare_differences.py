@@ -71,7 +71,7 @@ def grouped_columns(comparison: Comparison) -> list[list[Column]]:
 
 
 def _difference(tested: tables.Tested, test: ShownTest, scale: Scale | None, a: int) -> Difference:
-    measure = tested.measure
+    measure = tables.shown_by(tested.measure, test)
     ends = (test.low, test.high) if test.low is not None and test.high is not None else None
     text = DASH if test.difference is None else points(test.difference, measure)
     interval = f"{points(ends[0], measure)} to {points(ends[1], measure)}" if ends else DASH

@@ -11,7 +11,7 @@ from typing import Any
 from django.utils.safestring import SafeString
 
 from evalsvc.core.web.figures import DataTable
-from evalsvc.core.web.formatting import DASH, listed, number, signed
+from evalsvc.core.web.formatting import DASH, Format, finer, listed, number, signed
 from evalsvc.core.web.tables import Cell, Head, PaperTable
 from evalsvc.evaluation.measures.menu import MENU, as_shown
 from evalsvc.evaluation.models import ReportedSystem, Setting
@@ -111,7 +111,7 @@ def tests_table(setting: Setting, reported: Reported) -> PaperTable:
     rows = []
     for system, row, test in reported.measured:
         measure = as_shown(setting, test.measure)
-        difference = DASH if test.difference is None else signed(test.difference, digits=measure.digits)
+        difference = _difference(test, measure.digits)
         of_p = [Cell(p, _p(p)) for p in (test.p, test.p_least, test.p_most)]
         of_d = [Cell(d, _d(d)) for d in (test.d, test.d_least, test.d_most)]
         texts = (system.name, system.team_name, row.system, f"{row.paper}, {row.table}")
@@ -120,6 +120,15 @@ def tests_table(setting: Setting, reported: Reported) -> PaperTable:
             [*cells, Cell(test.difference, difference), *of_p, *of_d, Cell(_verdict(test), _verdict(test))]
         )
     return PaperTable(f"{setting.benchmark.slug}-reported", TESTED, TEST_HEADS, rows)
+
+
+def _difference(test: ReportedTest, digits: int) -> str:
+    """Return the difference in its unit; one that tests find does not read as zero."""
+    if test.difference is None:
+        return DASH
+    if test.called:
+        digits = finer(Format(digits, ""), test.difference).digits
+    return signed(test.difference, digits=digits)
 
 
 def _verdict(test: ReportedTest) -> str:
@@ -135,7 +144,7 @@ def _tests(
         measure = as_shown(setting, test.measure)
         p, d = _p(test.p), DASH if test.d is None else f"{number(test.d, digits=2)}, {test.word}"
         ranges = (_range(test.p_least, test.p_most, _p), _range(test.d_least, test.d_most, _d))
-        difference = DASH if test.difference is None else signed(test.difference, digits=measure.digits)
+        difference = _difference(test, measure.digits)
         rows.append((first, second, measure.title, difference, p, ranges[0], d, ranges[1], _verdict(test)))
     return DataTable(heads, rows) if rows else None
 

@@ -147,6 +147,25 @@ def test_only_the_first_systems_are_compared_in_pairs(monkeypatch: pytest.Monkey
     assert reversals(here, [there]) == []
 
 
+def test_a_lead_by_a_test_has_the_digits_in_which_it_differs_from_zero() -> None:
+    alder, birch = Side("Alder", 0.8004), Side("Birch", 0.80002)
+    outcome = Outcome("paired", 0.00038, 0.0001, 0.0007, ".008", 0.0002, 0)
+    words = sentences.sentence("micro F1", MENU["micro_f1"], alder, birch, outcome)
+    assert words == "Alder is ahead of Birch by 0.04 micro F1 (80.04 against 80.00, p .008, paired)."
+    wide = outcome._replace(difference=0.038)
+    words = sentences.sentence("micro F1", MENU["micro_f1"], alder, birch._replace(mean=0.762), wide)
+    assert words == "Alder is ahead of Birch by 3.8 micro F1 (p .008, paired)."
+
+
+def test_a_lead_without_a_claim_and_what_goes_unseen_do_not_read_as_zero() -> None:
+    alder, birch = Side("Alder", 0.80051), Side("Birch", 0.80049)
+    outcome = Outcome("paired", 0.00002, -0.0001, 0.0001, ".6", 0.0002, None)
+    unseen = sentences.sentence("micro F1", MENU["micro_f1"], alder, birch, outcome)
+    assert unseen.endswith("; differences under 0.02 would mostly go unseen.")
+    unclaimed = sentences.unclaimed("micro F1", MENU["micro_f1"], alder, birch, "not tested")
+    assert unclaimed == "Alder is 0.002 micro F1 better than Birch; nothing is claimed: not tested."
+
+
 def test_the_sentence_names_a_reversal_by_both_measures() -> None:
     here = column(a=runs(0.70, 0.71), b=runs(0.60, 0.61))
     there = column("macro F1", a=runs(0.40, 0.41), b=runs(0.50, 0.51))

@@ -68,9 +68,9 @@ def sentence(title: str, measure: ComparedFormat, a: Side, b: Side, outcome: Out
     if outcome.winner is not None and outcome.difference is not None:
         first, second = (a, b) if outcome.winner == 0 else (b, a)
         ahead = f"{first.name} is ahead of {second.name} by {apart(outcome.difference, measure)} {title}"
-        median = of_median(outcome, a, b)
-        figures = _told_apart((first, second), measure) if look_equal and not median else []
-        return f"{ahead} ({', '.join([*figures, f'p {outcome.p_holm}', outcome.test, *median])})."
+        by_median = of_median(outcome, a, b)
+        figures = _told_apart((first, second), measure) if look_equal and not by_median else []
+        return f"{ahead} ({', '.join([*figures, f'p {outcome.p_holm}', outcome.test, *by_median])})."
     if look_equal:
         return f"{a.name} and {b.name} have the same {title} to the shown digits."
     if outcome.reason or outcome.low is None or outcome.high is None:
@@ -90,7 +90,8 @@ def sentence(title: str, measure: ComparedFormat, a: Side, b: Side, outcome: Out
 def _told_apart(sides: tuple[Side, Side], measure: MeasureFormat) -> list[str]:
     """Show two figures that look equal by as many digits as they differ in."""
     means = [side.mean or 0.0 for side in sides]
-    return [" against ".join(measured(mean, finer(measure, *means)) for mean in means)]
+    texts = [measured(mean, finer(measure, *means)) for mean in means]
+    return [" against ".join(texts)] if texts[0] != texts[1] else []
 
 
 def of_median(outcome: Outcome, a: Side, b: Side) -> list[str]:

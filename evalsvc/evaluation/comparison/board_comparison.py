@@ -212,7 +212,7 @@ class BoardComparison(Comparison):
 
     @property
     def macro_flip(self) -> float | None:
-        """How far one answer in the rarest class moves macro F1 of a run, at most; of open gold alone."""
+        """How far one hit in the rarest class moves macro F1 of a run, at most; of open gold alone."""
         return None if self.board.policy.hidden else self.stored_tests.macro_flip
 
     def includes(self, key: str) -> bool:

@@ -15,7 +15,7 @@ from evalsvc.evaluation.models import Evaluation, Setting
 
 @dataclass(frozen=True, slots=True)
 class RunFigures:
-    """Figures of one run; `macro_flip` is how far one answer in the rarest class moves macro F."""
+    """Figures of one run; `macro_flip` is how far one hit in the rarest class moves macro F."""
 
     pk: int
     values: dict[str, float | None]

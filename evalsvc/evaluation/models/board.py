@@ -56,7 +56,7 @@ class BoardTests(models.Model):
         default=dict, help_text="Tests of its systems against those of papers, by reported system."
     )
     macro_flip = models.FloatField(
-        null=True, help_text="How far one answer in the rarest class moves macro F1 of a run tested, at most."
+        null=True, help_text="How far one hit in the rarest class moves macro F1 of a run tested, at most."
     )
 
     def __str__(self) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import ceil
 from statistics import fmean
 
-from evalsvc.core.web.formatting import DASH, counted, listed, measured, number, percent, quoted
+from evalsvc.core.web.formatting import DASH, counted, listed, number, percent, quoted
 from evalsvc.core.web.tables import Cell, Head, PaperTable
 from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.benchmarks.training_counts import shown_counts
@@ -31,6 +31,7 @@ from evalsvc.evaluation.measures.computation import complete_options
 from evalsvc.evaluation.pages import comparison_charts as charts
 from evalsvc.evaluation.pages.charts import Point
 from evalsvc.evaluation.pages.comparison_charts import Series
+from evalsvc.evaluation.pages.score_view import flip_sentence
 
 MOST_CURVES, TABLE_STEPS = 8, 10
 SCHEMES = ("weighted", "dodrans", "entropy", "macro")
@@ -52,14 +53,12 @@ class ClassFigures:
 
 
 def macro_flip_in_words(board: Board, flips: Iterable[float | None]) -> str:
-    """Say how far one answer in the rarest class moves macro F, at most."""
+    """Say how far one correct answer more or less in the rarest class moves macro F, at most."""
     most = max(filter(None, flips), default=None)
     keys = [key for key in ("macro_f1", "conll_macro_f1") if key in board.columns]
     if most is None or not keys:
         return ""
-    measure = board.columns[keys[0]].measure
-    points = f"{measured(most, measure)} points"
-    return f"One changed answer in the rarest class moves {measure.title} by up to {points}."
+    return flip_sentence(most, board.columns[keys[0]].measure)
 
 
 # ---- curves --------------------------------------------------------------------------------------

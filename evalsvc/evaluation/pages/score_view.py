@@ -21,7 +21,7 @@ from evalsvc.evaluation.measures.families import (
     MICRO_ABOVE_MACRO,
     micro_above_macro,
 )
-from evalsvc.evaluation.measures.menu import as_shown, scored_of, submission_measures
+from evalsvc.evaluation.measures.menu import Measure, as_shown, scored_of, submission_measures
 from evalsvc.evaluation.models import Setting, Submission
 from evalsvc.evaluation.pages import charts
 from evalsvc.evaluation.pages.class_view import operating_point_of
@@ -100,7 +100,7 @@ def micro_above_macro_in_words(values: Mapping[str, float | None], setting: Sett
 
 
 def macro_flip_in_words(evaluation: Disclosed) -> list[str]:
-    """Say how far one example of the rarest class moves macro F."""
+    """Say how far one correct answer more or less in the rarest class moves macro F."""
     flip = evaluation.detail.get("counts", {}).get("macro_flip")
     family = next((name for name in MACRO if any(row["family"] == name for row in evaluation.classes)), "")
     values = evaluation.values
@@ -110,9 +110,12 @@ def macro_flip_in_words(evaluation: Disclosed) -> list[str]:
     left_out = "" if evaluation.options.get("include_negative") else evaluation.setting.benchmark.negative
     gold = [row["gold"] for row in evaluation.classes if row["family"] == family and row["label"] != left_out]
     rarest = min(filter(None, gold))
-    points = f"{measured(flip, measure)} points"
-    size = counted(rarest, "example")
-    return [f"One changed answer in the rarest class, of {size}, moves {measure.title} by {points}."]
+    return [flip_sentence(flip, measure, of=f", of {counted(rarest, 'example')},")]
+
+
+def flip_sentence(flip: float, measure: Measure, *, of: str = "") -> str:
+    answer = f"One correct answer more or less in the rarest class{of}"
+    return f"{answer} moves {measure.title} by up to {measured(flip, measure)} points, all else equal."
 
 
 def shown_score(setting: Setting, score: ShownValue) -> ShownScore:

@@ -1,5 +1,7 @@
 """Weighting schemes against the authors' figures, scikit-learn, and the D properties."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -157,6 +159,18 @@ def test_averages_equal_scikit_learn(pairs) -> None:
         if counts.gold.any():
             mine = [np.nan_to_num(ours[f"{scheme}_{kind}"].value) for kind in KINDS]
             assert mine == pytest.approx(list(theirs[:3]), abs=1e-12)
+
+
+def test_macro_flip_is_the_most_that_one_hit_more_or_less_moves_in_a_class_of_the_fewest_examples() -> None:
+    counts = Counts.of([2, 4, 9], [20, 0, 1], [3, 1, 0])
+    macro = scheme_averages(counts)["macro_f1"].value
+    moved = []
+    for rarest, step in product((0, 1), (-1, 1)):
+        hits = step * (np.arange(3) == rarest)
+        after = Counts.of(counts.tp + hits, counts.fp, counts.fn - hits)
+        moved.append(abs(scheme_averages(after)["macro_f1"].value - macro))
+    assert macro_flip(counts) == pytest.approx(max(moved))
+    assert moved.index(max(moved)) > 1  # of the second class
 
 
 def test_one_flipped_example_of_the_rarest_class_moves_macro_by_its_share() -> None:

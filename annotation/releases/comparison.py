@@ -208,10 +208,16 @@ class _Explainer:
         return list(self._causes(before, after)) or [Cause(UNKNOWN)]
 
     def _left_out(self, side: int, id: str) -> str:
-        """Return the state in which a side left the sentence out."""
+        """Return the state in which a side left the sentence out.
+
+        The manifest names neither the sentences beside the candidates nor gold questions.
+        """
         state = self.left_out[side].get(id)
         when = ("before", "now")[side]
-        return f"{state} {when}" if state else f"not in the project {when}"
+        if state:
+            return f"{state} {when}"
+        beside = self.sides[side].manifest.get("beside")
+        return f"no candidate {when}, or not in the project" if beside else f"not in the set {when}"
 
     def _causes(self, before: ProvenanceRow, after: ProvenanceRow) -> Iterator[Cause]:
         first, mapped, second = self.judges

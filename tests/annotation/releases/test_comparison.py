@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
-from annotation import projects
+from annotation import candidates, projects
 from annotation.adjudication import decisions
 from annotation.models import Answer, Project
 from annotation.ontology import inventory
@@ -88,6 +88,43 @@ def test_a_line_that_one_side_lacks_says_in_which_state_it_was_left_out() -> Non
         "s2": [Cause("sentence added", "disputed before")],
         "s3": [Cause("sentence added", "open before")],
     }
+
+
+@pytest.mark.parametrize(
+    ("chosen", "added", "removed"),
+    [
+        ([], "not in the set before", "not in the set now"),
+        (
+            ["s0", "s1", "s4"],
+            "no candidate before, or not in the project",
+            "no candidate now, or not in the project",
+        ),
+    ],
+)
+def test_a_line_that_was_no_candidate_is_not_said_to_be_new_in_the_project(
+    chosen: list[str], added: str, removed: str
+) -> None:
+    project = create_project(k=1)
+    import_lines(project, [sentence(f"s{at}") for at in range(6)])
+    if chosen:
+        candidates.choose(project, candidates.Wanted(order=["ids"], ids=chosen), by=curator())
+    projects.open_for_work(project, by=curator())
+    for item in project.items.filter(use=""):
+        answered_item(project, ["A"], item=item.external_id)
+    first = frozen(project)
+    if chosen:
+        candidates.choose(
+            project, candidates.Wanted(order=["ids"], ids=[f"s{at}" for at in range(6)]), by=curator()
+        )
+    else:
+        import_lines(project, [sentence("s6")])
+    for item in project.items.filter(use="", state="open"):
+        answered_item(project, ["A"], item=item.external_id)
+    found = compared(project, first)
+    assert found.added
+    assert {cause for cause, _ in found.causes} == {Cause("sentence added", added)}
+    back = compare(side_of(TestSet.objects.get(version="1.1")), side_of(first))
+    assert {cause for cause, _ in back.causes} == {Cause("sentence left out", removed)}
 
 
 def test_a_step_is_the_cause_of_the_lines_it_turned_and_of_no_other() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from statistics import median
 from typing import Any
 
@@ -19,6 +20,7 @@ MEASURES = {
     "kappa": ("Cohen’s κ", (0.0, 0.2, 0.4, 0.6, 0.8)),
     "f1": ("F1 of spans", (0.5, 0.6, 0.7, 0.8, 0.9)),
 }
+NONE_COMMON = "no sentences in common"
 Pair = Mapping[str, Any]
 
 
@@ -42,9 +44,10 @@ class HeatmapRow:
 
 @dataclass(frozen=True, slots=True)
 class Heatmap:
-    """Coefficients below the diagonal, numbers of common items above it."""
+    """Coefficients below the diagonal, numbers of common items above it; `dashes` say why some lack one."""
 
     finding: str
+    dashes: str
     measure: str
     ends: tuple[str, str]
     rows: list[HeatmapRow]
@@ -64,8 +67,11 @@ def heatmap_of(pairs: Sequence[Pair], names: Sequence[str]) -> Heatmap:
     at |= {(second, first): pair for (first, second), pair in list(at.items())}
     shown = sorted({person for person, _ in at}, key=lambda person: _natural_order(names[person]))
     values = [pair["value"] for pair in pairs if pair["value"] is not None]
+    reasons = dict.fromkeys(_reason(at.get(pair)) for pair in combinations(shown, 2))
+    dashes = "; ".join(filter(None, reasons))
     return Heatmap(
-        finding=_finding(values),
+        finding=_finding(values) if values else f"{measure} is undefined for every pair: {dashes}",
+        dashes=dashes,
         measure=measure,
         ends=(f"below {tick_label(bounds[0])}", f"{tick_label(bounds[-1])} and above"),
         rows=_rows(at, shown, names, bounds, measure),
@@ -81,8 +87,6 @@ def _natural_order(name: str) -> list[Any]:
 
 
 def _finding(values: Sequence[float]) -> str:
-    if not values:
-        return "No pair has enough sentences in common"
     if len(values) == 1:
         return f"The only pair has {coefficient(values[0])}"
     low, high = coefficient(min(values)), coefficient(max(values))
@@ -114,12 +118,18 @@ def _rows(
     ]
 
 
+def _reason(pair: Pair | None) -> str:
+    """Return why a pair has no coefficient, empty if it has one; older reports do not always say it."""
+    if pair is None:
+        return NONE_COMMON
+    return "" if pair["value"] is not None else pair.get("reason") or "no marks, or always the same answer"
+
+
 def _value_cell(pair: Pair | None, both: str, bounds: Sequence[float], measure: str) -> HeatmapCell:
     if pair is None:
-        return HeatmapCell(DASH, "self", f"{both}: no sentences in common")
+        return HeatmapCell(DASH, "self", f"{both}: {NONE_COMMON}")
     common = counted(pair["common"], "sentence")
-    if pair["value"] is None:
-        reason = pair.get("reason") or "no marks, or always the same answer"
+    if reason := _reason(pair):
         return HeatmapCell(DASH, "self", f"{both}: {common} in common, undefined: {reason}")
     step = 1 + sum(pair["value"] >= bound for bound in bounds)
     title = f"{both}: {measure} {coefficient(pair['value'])} on {common}"

@@ -14,6 +14,7 @@ from workers.metrics.spans import Spans
 
 LEAST_COMMON = 10
 FEW_COMMON = "the two annotators have fewer than 10 common items"
+NO_MARKS = "neither marked anything in the common items"
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from workers.metrics.agreement import (
     COEFFICIENTS,
     NO_PAIRS,
+    ONE_CATEGORY,
     AnswerTable,
     GroupedAnswers,
     agreement,
@@ -22,7 +23,7 @@ from workers.metrics.agreement import (
     coefficient,
     group_answers,
 )
-from workers.metrics.annotators import FEW_COMMON, LEAST_COMMON, PairTable, cohen_kappa, span_f1
+from workers.metrics.annotators import FEW_COMMON, LEAST_COMMON, NO_MARKS, PairTable, cohen_kappa, span_f1
 from workers.metrics.counts import Ints
 from workers.metrics.masi import MOST_SETS, MasiAlpha, SetAnswers
 from workers.metrics.ratios import Floats
@@ -96,14 +97,20 @@ def pairs(answers: AnswerColumns, by_label: bool) -> PairTable:
 
 
 def shown_pairs(answers: AnswerColumns, table: PairTable, by_label: bool) -> list[Figure]:
-    """Return the pairs among the most active annotators."""
+    """Return the pairs among the most active annotators; one without a value has a reason."""
     active = {annotator for annotator, _ in Counter(answers.annotator).most_common(SHOWN)}
     name = "kappa" if by_label else "f1"
+
+    def reason(common: int) -> str:
+        if not by_label:
+            return NO_MARKS
+        return FEW_COMMON if common < LEAST_COMMON else ONE_CATEGORY
+
     columns = (table.first, table.second, table.common, table.observed, table.value)
     return [
         {"first": int(a), "second": int(b), "common": int(n), "observed": float(observed)}
         | {"measure": name, "value": number(value)}
-        | ({"reason": FEW_COMMON} if name == "kappa" and n < LEAST_COMMON else {})
+        | ({"reason": reason(n)} if math.isnan(value) else {})
         for a, b, n, observed, value in zip(*columns, strict=True)
         if a in active and b in active
     ]

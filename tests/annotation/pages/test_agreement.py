@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from itertools import product
 from xml.etree import ElementTree
 
 import pytest
@@ -27,6 +28,7 @@ from tests.cast.projects import (
     response_of,
     seen,
 )
+from workers.metrics.agreement import ONE_CATEGORY
 from workers.metrics.annotators import FEW_COMMON
 
 pytestmark = pytest.mark.django_db
@@ -103,8 +105,20 @@ def test_a_relation_with_too_few_answers_shows_a_dash_and_the_reason() -> None:
 
 def test_a_pair_with_too_few_items_in_common_shows_a_dash_and_the_reason() -> None:
     page = seen(reported(labelled(4)), "agreement")
-    assert "No pair has enough sentences in common" in page
+    assert f"Cohen’s κ is undefined for every pair: {FEW_COMMON}</b>" in page
     assert f"4 sentences in common, undefined: {FEW_COMMON}" in page
+
+
+def test_a_pair_that_always_gives_the_same_answer_has_this_as_its_reason() -> None:
+    project = project_with_items(12, k=2)
+    people = annotators(project, 2)
+    for item, user in product(project.items.all(), people):
+        answer_item(item, user, "A")
+    page = seen(reported(project), "agreement")
+    assert f'<b id="pairs">Cohen’s κ is undefined for every pair: {ONE_CATEGORY}</b>' in page
+    assert f"12 sentences in common, undefined: {ONE_CATEGORY}" in page
+    assert f"<span>– {ONE_CATEGORY}</span>" in page
+    assert FEW_COMMON not in page
 
 
 def test_only_curators_see_names_in_agreement() -> None:

@@ -11,6 +11,8 @@ from django.core.management import call_command
 
 from tests.workers.cli.conftest import Write
 from workers.cli.command import main
+from workers.metrics.agreement import ONE_CATEGORY
+from workers.metrics.annotators import NO_MARKS
 from workers.scoring.span_agreement import NO_TEXTS
 
 # Krippendorff (2011): a row per annotator
@@ -73,6 +75,26 @@ def test_an_empty_cell_is_no_answer_or_one_without_a_label(
     assert found["answers"] == answers
     assert found["na"]["answers"] == 1
     assert sorted(found["relations"]) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("alike", "other", "reason"),
+    [
+        ({"labels": ["A"]}, {"labels": ["B"]}, ONE_CATEGORY),
+        ({"spans": []}, {"spans": [[0, 1, "P"]]}, NO_MARKS),
+    ],
+)
+def test_a_pair_without_a_coefficient_has_the_reason(
+    write: Write,
+    capsys: pytest.CaptureFixture[str],
+    alike: dict[str, Any],
+    other: dict[str, Any],
+    reason: str,
+) -> None:
+    people = {"ann": alike, "ben": alike, "cay": other}
+    votes = [{"item": f"d{at}", "annotator": name, **people[name]} for at in range(10) for name in people]
+    pairs = figures(capsys, str(write("votes.jsonl", votes)))["pairs"]
+    assert [(pair["value"], pair.get("reason")) for pair in pairs] == [(None, reason), (0, None), (0, None)]
 
 
 def test_spans_are_compared_by_f1(write: Write, capsys: pytest.CaptureFixture[str]) -> None:

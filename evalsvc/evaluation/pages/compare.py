@@ -25,7 +25,6 @@ from evalsvc.core.web.formatting import DASH, counted, quoted, run_named
 from evalsvc.core.web.tables import Cell, Head, PaperTable, download, latex_text
 from evalsvc.core.web.views import takes
 from evalsvc.evaluation.benchmarks import row_rules
-from evalsvc.evaluation.benchmarks.training_counts import shown_counts
 from evalsvc.evaluation.boards.ranking import Column
 from evalsvc.evaluation.comparison import bibtex, board_comparison, compared, tables, words
 from evalsvc.evaluation.comparison.across_settings import (
@@ -136,7 +135,7 @@ def _drawn(comparison: Comparison, held_out: Comparison | None) -> dict[str, Dra
         )
     if classes := compare_figures.classes(comparison, runs):
         table = compare_figures.classes_table(comparison, classes)
-        source = "training data" if shown_counts(comparison.setting.benchmark) else "gold"
+        source = "training data" if compare_figures.training_counts(comparison.setting) else "gold"
         flips = (run.macro_flip for of_system in runs for run in of_system)
         flip = compare_figures.macro_flip_in_words(comparison.board, flips)
         drawn["classes"] = Drawn(

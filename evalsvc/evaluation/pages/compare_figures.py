@@ -28,6 +28,7 @@ from evalsvc.evaluation.comparison.run_figures import (
 from evalsvc.evaluation.disclosure import gold_counts
 from evalsvc.evaluation.disclosure.sensitivity import WEIGHTS, GoldCounts
 from evalsvc.evaluation.measures.computation import complete_options
+from evalsvc.evaluation.models import Setting
 from evalsvc.evaluation.pages import comparison_charts as charts
 from evalsvc.evaluation.pages.charts import Point
 from evalsvc.evaluation.pages.comparison_charts import Series
@@ -39,7 +40,7 @@ SCHEMES = ("weighted", "dodrans", "entropy", "macro")
 
 @dataclass(frozen=True)
 class ClassFigures:
-    """F1 of a class by system, with its count in the training data, else in the gold."""
+    """F1 of a class by system, with its count in the training data or, if that counts none, in the gold."""
 
     title: str
     count: int | None
@@ -140,9 +141,15 @@ def finding_of_curves(drawn: Sequence[Series]) -> str:
 
 
 # ---- classes -------------------------------------------------------------------------------------
+def training_counts(setting: Setting) -> dict[str, int]:
+    """Return the training counts of the classes that are compared; without any, the gold counts them."""
+    titles = class_titles(setting)
+    return {label: n for label, n in shown_counts(setting.benchmark).items() if label in titles}
+
+
 def classes(comparison: Comparison, runs: Sequence[Sequence[RunFigures]]) -> list[ClassFigures]:
-    """Return the mean F1 of the runs per class, frequent classes first."""
-    setting, training = comparison.setting, shown_counts(comparison.setting.benchmark)
+    """Return the mean F1 of the runs per class, frequent classes first, those without a count last."""
+    setting, training = comparison.setting, training_counts(comparison.setting)
     titles = class_titles(setting)
     f1: dict[str, list[float | None]] = {}
     gold: dict[str, int] = {}
@@ -153,17 +160,17 @@ def classes(comparison: Comparison, runs: Sequence[Sequence[RunFigures]]) -> lis
             gold[row["label"]] = row["gold"]
         for label, of_runs in values.items():
             f1.setdefault(label, [None] * len(runs))[place] = fmean(of_runs)
+    counts = training or gold
     rows = [
-        ClassFigures(
-            titles[label], training.get(label, gold[label]), gold[label] < THIN, gold[label], of_label
-        )
+        ClassFigures(titles[label], counts.get(label), gold[label] < THIN, gold[label], of_label)
         for label, of_label in f1.items()
     ]
-    return sorted(rows, key=lambda row: (-(row.count or 0), row.title))
+    return sorted(rows, key=lambda row: (row.count is None, -(row.count or 0), row.title))
 
 
 def classes_table(comparison: Comparison, rows: Sequence[ClassFigures]) -> PaperTable:
-    heads = [Head("class", "Class", numeric=False), Head("count", "Count")]
+    counted_in = "In training" if training_counts(comparison.setting) else "In the gold"
+    heads = [Head("class", "Class", numeric=False), Head("count", counted_in)]
     heads += [Head(name, name) for name in comparison.names]
     lines = [
         [

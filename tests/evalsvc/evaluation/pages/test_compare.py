@@ -204,6 +204,29 @@ def test_held_out_curves_are_dotted_beside_those_on_labels_by_people(cast: Bench
     assert "held-out" not in draw_curves([Series("Net", points, None), Series("Tree", points, None)])
 
 
+@pytest.mark.parametrize(
+    ("counts", "source", "rows"),
+    [
+        ({"born_in": 9000}, "training", [["born_in", "9000"], ["part_of", ""], ["works_for", ""]]),
+        ({}, "gold", [["born_in", "2"], ["part_of", "1"], ["works_for", "1"]]),
+    ],
+)
+def test_classes_are_counted_in_the_training_data_or_in_the_gold_never_in_both(
+    client: Client,
+    cast: BenchmarkCast,
+    benchmark: Benchmark,
+    counts: dict[str, int],
+    source: str,
+    rows: list[list[str]],
+) -> None:
+    Benchmark.objects.update(training_counts=counts)
+    url = address(cast, "Net", "Tree", view="board-compare-file", format="json", table="classes")
+    file = client.get(url).json()
+    assert file["titles"]["count"] == f"In {'the ' * (source == 'gold')}{source}"
+    assert [[row["class"], str("" if row["count"] is None else row["count"])] for row in file["rows"]] == rows
+    assert f"Frequent classes of the {source}" in client.get(address(cast, "Net", "Tree")).content.decode()
+
+
 def test_titles_of_charts_quote_names_that_contain_quotation_marks() -> None:
     curve = Series("Net “tuned”", [(0.0, 1.0), (0.5, 0.5)], (0.5, 0.5))
     assert finding_of_curves([curve]) == "The curve of “Net ‘tuned’” reaches the highest F1, 50.0"

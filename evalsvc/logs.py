@@ -25,8 +25,13 @@ SECRET_PATH = re.compile(
     re.IGNORECASE,
 )
 SECRET_TOKEN = re.compile(r"(evs_)[\w-]{8,}")
-FIELDS = "code|state|token|secret|password|(?:id|access|refresh)_token|sessionid|csrfmiddlewaretoken"
-SECRET_FIELD = re.compile(rf"(?<![\w-])((?:{FIELDS}|error_description)=)[^&\s\"']+", re.IGNORECASE)
+# In any other place: an invitation or reset by its form alone, and shorter pieces in lines that name either.
+# Each piece is tried from its start only: a long one would else take quadratic time.
+SECRET_WORD = re.compile("join|password|single-sign-on", re.IGNORECASE)
+SECRET_FORM = re.compile(r"()(?<![\w-])(?:[\w-]+-[0-9a-fA-F]{32}|(?=[\w-]*[A-Z])(?=[\w-]*[a-z])[\w-]{43,})")
+SECRET_PIECE = re.compile(r"()(?<![\w-])(?=[\w-]*(?:[A-Z]|[0-9a-f]{16}))[\w-]{16,}")
+FIELDS = r"code|state|sessionid|error_description|(?=[\w-]*(?:token|secret|password))[\w-]*+"
+SECRET_FIELD = re.compile(rf"(?<![\w-])((?:{FIELDS})(?:\[\w*\])?=)[^&\s\"']+", re.IGNORECASE)
 SECRET_LINE = re.compile(r"(Invalid HTTP (?:method|request line): ).+")  # it may be anything
 WORD = re.compile(r"[^\s\"']+")
 MOST_ENCODED = 5  # addresses within addresses
@@ -40,7 +45,8 @@ def without_secrets(text: str) -> str:
 
 
 def _masked(text: str) -> str:
-    for secret in (SECRET_PATH, SECRET_FIELD, SECRET_TOKEN, SECRET_LINE):
+    anywhere = SECRET_PIECE if SECRET_WORD.search(text) else SECRET_FORM
+    for secret in (SECRET_PATH, SECRET_FIELD, SECRET_TOKEN, SECRET_LINE, anywhere):
         text = secret.sub(r"\1***", text)
     return text
 

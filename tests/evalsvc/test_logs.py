@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
-from base64 import b64encode
+import random
+from base64 import b64encode, urlsafe_b64encode
 from datetime import timedelta
 from types import SimpleNamespace
+from urllib.parse import quote, unquote
 
 import pytest
 from django.db import OperationalError
@@ -106,6 +108,8 @@ def test_times_of_the_log_are_in_utc() -> None:
         ("/?access_token=sesame", "/?access_token=***"),
         ("/?sessionid=sesame&csrfmiddlewaretoken=sesame", "/?sessionid=***&csrfmiddlewaretoken=***"),
         ("/%6aoin/sesame/%0a%22Fault%22", "/join/***/%0A%22Fault%22"),
+        ("/single-sign-on/back?code[]=sesame;state=sesame", "/single-sign-on/back?code[]=***"),
+        ("/login/?new_password1=sesame&client_secret=sesame", "/login/?new_password1=***&client_secret=***"),
         ("/boards/x/?run=1&barcode=2", "/boards/x/?run=1&barcode=2"),
         ("/boards/x/?q=%E5%8C%97&r=50%", "/boards/x/?q=%E5%8C%97&r=50%"),
     ],
@@ -115,6 +119,109 @@ def test_secrets_of_addresses_are_masked(path: str, masked: str) -> None:
     record = logging.LogRecord("django.request", logging.WARNING, "", 1, "Not Found: %s", (path,), None)
     assert logs.SecretsFilter().filter(record)
     assert record.getMessage() == f"Not Found: {masked}"
+
+
+INVITATION = "Zq3-x_7Lw9TtB0cRk5Yp2mHs8VdNf4GjEaUoQi1Xr6C"
+RESET = "MQ/cx3k9a-0f1e2d3c4b5a69788796a5b4c3d2e1f0"
+DISTORTED = [
+    *(
+        "/{word}/./{secret}/",
+        "/{word}/{word}/{secret}/",
+        "/{word}/?{secret}",
+        "/{word}?{secret}",
+        "/{word}:{secret}/",
+    ),
+    *(
+        "/x/../{word}/{secret}/",
+        "//{word}//{secret}//",
+        "/{word}/x/y/{secret}/",
+        "/{word}{secret}/",
+        "/{secret}/",
+    ),
+    *(
+        "/{word}/ {secret}/",
+        "/{word}\\{secret}",
+        "/{word}/{secret}.",
+        "/{word}/{secret}{secret}/",
+        "/en/{word}/{secret}",
+    ),
+    *("/login/?next=/{word}/./{secret}/", "/?q={word}+{secret}", "/{word}/<{secret}>", "/jion/{secret}/"),
+    *(
+        "https://a/{word};{secret}",
+        "/{secret}/{word}/",
+        "/{word}/x={secret}",
+        "/{word}/{secret}&a",
+        "/{word}#{secret}",
+    ),
+]
+
+
+def is_masked(address: str, secret: str) -> bool:
+    decoded = address
+    for text in (f"GET {address} HTTP/1.1", f"Not Found: {address}", address):
+        decoded = logs.without_secrets(text)
+        for _ in range(logs.MOST_ENCODED):
+            decoded = unquote(decoded)
+        if secret.rpartition("/")[2].lower() in decoded.lower():
+            return False
+    return True
+
+
+@pytest.mark.parametrize("form", DISTORTED)
+@pytest.mark.parametrize(("word", "secret"), [("join", INVITATION), ("password", RESET)])
+def test_secrets_of_distorted_addresses_are_masked(form: str, word: str, secret: str) -> None:
+    for each in (word, word.upper(), word.title()):
+        address = form.format(word=each, secret=secret)
+        for encoded in (address, quote(address), quote(address, safe=""), quote(quote(address, safe=""))):
+            assert is_masked(encoded, secret), encoded
+
+
+def test_secrets_are_masked_whatever_stands_around_them() -> None:
+    chance = random.Random(30)
+    between = [
+        "/",
+        "//",
+        "/./",
+        "/../",
+        "?",
+        ":",
+        ";",
+        "%2F",
+        "%252f",
+        "%20",
+        "\\",
+        "#",
+        "&",
+        "=",
+        ".",
+        "/x/",
+        "%3a",
+        "+",
+        ",",
+    ]
+    for _ in range(2_000):
+        timed = f"{chance.randrange(36**5):06x}-{chance.getrandbits(128):032x}"
+        word, secret = chance.choice(
+            [("join", urlsafe_b64encode(chance.randbytes(32)).decode()[:43]), ("password", timed)]
+        )
+        word = "".join(chance.choice((letter, letter.upper(), f"%{ord(letter):x}")) for letter in word)
+        parts = [*chance.sample(["en", "MQ", word, "next"], chance.randrange(4)), word, secret, "x"]
+        address = "".join(chance.choice(between) + part for part in parts)
+        assert is_masked(address, secret), address
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/boards/joint-entity-and-relation-extraction-2026/",
+        "/api/v1/benchmarks/joint-entities/runs/0a1b2c3d/",
+        "/static/site.0a1b2c3d4e5f.css",
+        "/api/v1/test-sets/" + "0a1b2c3d" * 8 + "/",
+        "Job 3 of 6f1c0b8e-90a1-4f4e-8d55-1b7c2f3a9e10 ended",
+    ],
+)
+def test_names_and_digests_in_addresses_are_no_secrets(text: str) -> None:
+    assert logs.without_secrets(text) == text
 
 
 def record(message: str, *values: object, error: BaseException | None = None) -> logging.LogRecord:

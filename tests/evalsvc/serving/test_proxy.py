@@ -139,6 +139,41 @@ def test_headers_beyond_the_limit_are_answered_as_by_the_service(proxy: Proxy) -
     assert (status, body) == (431, problem(431, detail=body["detail"]))
 
 
+@pytest.mark.parametrize(
+    ("status", "line", "headers"),
+    [
+        (400, "GET /%zz HTTP/1.1", "Host: a"),
+        (400, "GET / HTTP/1.1", "X: a"),
+        (400, "GET / HTTP/2.0", "Host: a"),
+        (400, "GET / HTTP/1.1", "Host: a/b"),
+        (400, "nonsense", "Host: a"),
+        (400, "CONNECT a:80 HTTP/1.1", "Host: a"),
+        (400, "POST / HTTP/1.1", "Host: a\r\nContent-Length: x"),
+        (400, "POST / HTTP/1.1", "Host: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked"),
+        (404, "GET /metrics HTTP/1.1", "Host: a"),
+        (404, "GET /.error/bad-request HTTP/1.1", "Host: a"),
+        (405, "TRACE / HTTP/1.1", "Host: a"),
+        (411, "POST / HTTP/1.1", "Host: a\r\nTransfer-Encoding: gzip"),
+        (411, "POST / HTTP/1.1", "Host: a\r\nTransfer-Encoding: chunked, identity"),
+        (411, "POST / HTTP/1.1", "Host: a\r\nTransfer-Encoding: \x0bchunked"),
+        (414, f"GET /{'a' * 20_000} HTTP/1.1", "Host: a"),
+    ],
+)
+def test_what_nginx_refuses_is_answered_as_by_the_service(
+    proxy: Proxy, upstream: Any, status: int, line: str, headers: str
+) -> None:
+    asked = len(upstream.seen)
+    with socket.create_connection(("127.0.0.1", proxy.port), timeout=60) as client:
+        client.sendall(f"{line}\r\n{headers}\r\nConnection: close\r\n\r\n0\r\n\r\n".encode())
+        answer = b"".join(iter(lambda: client.recv(1 << 16), b""))
+    head, _, content = answer.partition(b"\r\n\r\n")
+    body = json.loads(content)
+    assert head.startswith(f"HTTP/1.1 {status} ".encode())
+    assert b"Content-Type: application/problem+json" in head
+    assert body == problem(status, detail=body["detail"])
+    assert len(upstream.seen) == asked
+
+
 def test_metrics_do_not_leave(proxy: Proxy, upstream: Any) -> None:
     assert ask(proxy, "/metrics")[0] == 404
     assert not [path for path, _ in upstream.seen if path == "/metrics"]

@@ -162,7 +162,7 @@ def test_the_proxy_buffers_requests_and_names_one_address() -> None:
 
 def test_the_answers_of_the_proxy_have_the_shape_of_errors() -> None:
     bodies = re.findall(r"return (\d+) '(.*)';", PROXY)
-    assert len(bodies) == 4
+    assert len(bodies) == 9
     for status, body in bodies:
         fields = json.loads(body)
         assert fields == problem(int(status), detail=fields["detail"])

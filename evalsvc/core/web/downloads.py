@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
 from io import SEEK_END
 from itertools import chain
+from numbers import Number
 from typing import IO, Any
 
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
@@ -56,7 +57,8 @@ def _csv_lines(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterat
     for row in chain([heads], rows):
         # an apostrophe before text that a spreadsheet would execute as a formula
         cells = [
-            f"'{value}" if isinstance(value, str) and value.startswith(FORMULAS) else value for value in row
+            f"'{value}" if not isinstance(value, Number) and str(value).startswith(FORMULAS) else value
+            for value in row
         ]
         yield csv_line(cells)
 

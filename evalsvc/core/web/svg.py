@@ -9,6 +9,7 @@ from math import floor, log10
 
 from django.utils.safestring import SafeString
 
+CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # no XML has them
 # The light theme's colours, for downloads, which have no style sheet.
 SERIES = (
     "#63686f",
@@ -75,7 +76,7 @@ def literal(svg: str) -> str:
     def colours(match: re.Match[str]) -> str:
         return " ".join(LITERAL[key] for key in match[1].split() if key in LITERAL)
 
-    plain = re.sub(r'class="([^"]*)"', colours, svg)
+    plain = re.sub(r'class="([^"]*)"', colours, CONTROLS.sub("", svg))
     return plain.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)
 
 

@@ -27,7 +27,7 @@ LATEX = {
     "α": r"$\alpha$", "β": r"$\beta$", "γ": r"$\gamma$", "κ": r"$\kappa$", "ρ": r"$\rho$", "τ": r"$\tau$",
     "Δ": r"$\Delta$", "Σ": r"$\Sigma$", "∝": r"$\propto$", "∩": r"$\cap$", "ᵢ": r"$_i$",
 }  # fmt: skip
-MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~])")
+MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~]|&(?=#?\w+;))")  # and what would be read as an entity
 LINE_ENDS = re.compile(r"\s+")
 _SPECIAL = re.compile("|".join(map(re.escape, LATEX)))
 JOINERS = "\u200c\u200d"  # part of the spelling of Persian and Hindi words

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.feedgenerator import Atom1Feed, get_tag_uri
 from django.views.decorators.http import require_safe
 
+from evalsvc.core.web.svg import CONTROLS
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks.events import events
-
-CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")  # no XML has them
 
 
 @require_safe

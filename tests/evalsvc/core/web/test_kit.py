@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+from decimal import Decimal
 from html import escape
+from xml.etree.ElementTree import fromstring
 
 import pytest
 from django import forms
@@ -15,14 +17,16 @@ from django.http import Http404, HttpResponse, JsonResponse
 from django.template import Context, Template
 from django.test import RequestFactory
 from django.test.html import parse_html
+from django.utils.functional import lazystr
 
 from evalsvc.core.errors import handlers
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.web import markdown
-from evalsvc.core.web.downloads import csv_file
+from evalsvc.core.web.downloads import csv_file, svg_file
 from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.markdown import MAX_CELLS, MAX_LENGTH, section_html, to_html
 from evalsvc.core.web.middleware import ApiConditionalGetMiddleware
+from evalsvc.core.web.svg import CONTROLS, drawing, element
 from evalsvc.core.web.views import attempt, page_of, row_id
 
 
@@ -115,6 +119,21 @@ def test_no_cell_of_a_table_begins_like_a_formula(text: str) -> None:
     assert heads == ["name", f"'{text}"]
     assert first == [f"'{text}", "-1"]
     assert second == ["a" + text, "-0.5"]
+
+
+@pytest.mark.parametrize("cell", [DomainError("", "=1+1"), lazystr("=1+1"), ValueError("@x")])
+def test_a_cell_that_becomes_text_when_it_is_written_begins_like_no_formula(cell: object) -> None:
+    content = csv_file("t.csv", ["name"], [[cell], [Decimal("-1.5")]]).content.decode()
+    assert content == f"name\r\n'{cell}\r\n-1.5\r\n"
+
+
+@pytest.mark.parametrize(
+    "text", ["a\x0bb", "\x1b[31m", "a\ufffeb", "a\ud800b", "]]><g onload='x'>", 'class="f0"']
+)
+def test_a_chart_with_any_name_is_an_xml_file(text: str) -> None:
+    name = element("text", element("title", text), text, aria_label=text)
+    (shown,) = fromstring(svg_file(drawing(1, 1, text, name), "c.svg").content)
+    assert shown.get("aria-label") == shown[0].text == shown[0].tail == CONTROLS.sub("", text)
 
 
 def test_a_page_head_takes_its_lead_and_its_actions() -> None:

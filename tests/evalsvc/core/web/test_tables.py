@@ -10,7 +10,7 @@ from django.http import Http404
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsvc.core.web.tables import Cell, Head, PaperTable, as_latex, download, latex_text
+from evalsvc.core.web.tables import Cell, Head, PaperTable, as_latex, as_markdown, download, latex_text
 from evalsvc.evaluation.measures.menu import MENU
 
 TABLE = PaperTable(
@@ -75,6 +75,15 @@ ESCAPED = re.compile(
 @given(st.text() | st.text("\\{}&%$#_^~[]*<>|-− \n"))
 def test_every_text_is_plain_in_latex(text: str) -> None:
     assert ESCAPED.fullmatch(latex_text(text))
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [("&#124;", r"\&\#124;"), ("&lt;b&gt;", r"\&lt;b\&gt;"), ("A & B; C&D", "A & B; C&D")],
+)
+def test_a_name_in_a_markdown_table_is_read_as_no_entity(name: str, written: str) -> None:
+    table = as_markdown(PaperTable("board", name, [Head("a", "a")], [[Cell(name, name)]]))
+    assert f"| {written} |" in table
 
 
 NAMES = ["a_b & c\\", "100 % {x}", "$\\input{y}$", "[*] #1 ^~", "Ł\u0303 | <b>", "模型", "نموذج"]

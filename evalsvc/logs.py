@@ -125,6 +125,9 @@ def json_formatter() -> logging.Formatter:
         def process_log_record(self, log_data: dict[str, Any]) -> dict[str, Any]:
             return log_data | log_data.pop("ids", {})
 
+        def formatException(self, exc_info: Any) -> str:  # it would format it anew
+            return _traceback(exc_info)
+
     names = {"asctime": "time", "levelname": "level", "name": "logger", "exc_info": "traceback"}
     formatter = WithIds("{asctime}{levelname}{name}{message}", style="{", rename_fields=names)
     formatter.default_msec_format = "%s.%03dZ"
@@ -132,11 +135,17 @@ def json_formatter() -> logging.Formatter:
 
 
 class SecretsFilter(logging.Filter):
-    """Mask secrets of addresses in every message."""
+    """Mask secrets of addresses in every message and traceback, whose errors may quote an address."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.msg, record.args = without_secrets(record.getMessage()), ()
+        if record.exc_info:
+            record.exc_text = _traceback(record.exc_info)
         return True
+
+
+def _traceback(exc_info: Any) -> str:
+    return "\n".join(map(without_secrets, logging.Formatter().formatException(exc_info).split("\n")))
 
 
 class FirstLineFilter(logging.Filter):

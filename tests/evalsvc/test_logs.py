@@ -247,6 +247,15 @@ def test_an_answer_404_is_logged_with_its_id_and_without_the_secret(
     assert "their-trace" in text
 
 
+@pytest.mark.parametrize("format", ["line", "json"])
+def test_a_traceback_quotes_no_secret_of_an_address(format: str) -> None:
+    line = record("Failed", error=ValueError(f"no page at /join/./{INVITATION}"))
+    assert logs.SecretsFilter().filter(filtered(line))
+    text = getattr(logs, f"{format}_formatter")().format(line)
+    assert "no page at /join/***" in text
+    assert INVITATION not in text
+
+
 def test_lines_of_a_request_and_its_job_end_with_their_ids() -> None:
     with log_context.bound(request="r-1234567"), log_context.bound(job="7", attempt=""):
         line = logs.line_formatter().format(filtered(record("Job %s", 7)))

@@ -227,9 +227,16 @@ def test_a_body_cut_short_is_answered_as_such(web: Web) -> None:
 
 
 def test_secrets_of_addresses_are_not_logged(web: Web) -> None:
-    for path in ("/join/sesame-123/", "/password/MQ/sesame-456/"):
+    reset, invitation = f"cx3k9a-{'5e5a' * 8}", f"Sesame{'x' * 37}"
+    distorted = (
+        *(f"/password/./MQ/{reset}/", f"/password/password/MQ/{reset}/", f"/password/?MQ/{reset}"),
+        *(f"/join:{invitation}/", f"/join?{invitation}", f"/%6Aoin%2F.%2f{invitation}", f"/{invitation}"),
+        *(f"/single-sign-on/back?code={invitation};state={reset}", f"/x?next=/join/./{invitation}"),
+    )
+    for path in ("/join/sesame-123/", "/password/MQ/sesame-456/", *distorted):
         line = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nReferer: http://127.0.0.1{path}\r\n"
         answer(connect(web, line.encode() + b"Connection: close\r\n\r\n"))
     assert "/join/***" in web.log_text()
     assert "/password/***" in web.log_text()
-    assert not [line for line in web.log_text().splitlines() if "sesame" in line]
+    secrets = ("sesame", reset, invitation)
+    assert not [line for line in web.log_text().splitlines() if any(each in line for each in secrets)]

@@ -30,7 +30,7 @@ SECRET_TOKEN = re.compile(r"(evs_)[\w-]{8,}")
 SECRET_WORD = re.compile("join|password|single-sign-on", re.IGNORECASE)
 SECRET_FORM = re.compile(r"()(?<![\w-])(?:[\w-]+-[0-9a-fA-F]{32}|(?=[\w-]*[A-Z])(?=[\w-]*[a-z])[\w-]{43,})")
 SECRET_PIECE = re.compile(r"()(?<![\w-])(?=[\w-]*(?:[A-Z]|[0-9a-f]{16}))[\w-]{16,}")
-FIELDS = r"code|state|sessionid|error_description|(?=[\w-]*(?:token|secret|password))[\w-]*+"
+FIELDS = r"code|state|sessionid|error_description|(?![\w-]*_id=)(?=[\w-]*(?:token|secret|password))[\w-]*+"
 SECRET_FIELD = re.compile(rf"(?<![\w-])((?:{FIELDS})(?:\[\w*\])?=)[^&\s\"']+", re.IGNORECASE)
 SECRET_LINE = re.compile(r"(Invalid HTTP (?:method|request line): ).+")  # it may be anything
 WORD = re.compile(r"[^\s\"']+")

@@ -34,7 +34,7 @@ class ItemRecords:
     """Active answers, leases and applicable decisions of an item.
 
     `given` is an answer that its person gave just now. Of an item that `waits` for a recomputation, that
-    alone is marked as asked again or not.
+    alone is marked as asked again or not, and no place becomes free.
     """
 
     answers: list[Answer] = field(default_factory=list)
@@ -121,17 +121,18 @@ def update_state(
 
     A hidden check stays as it is, and is decided all the same: a reply would come sooner without.
 
-    While the project waits for a recomputation, that marks the answers of others: people whose answers are
-    asked again ahead of it would see who answers what just now, of sentences and checks unlike.
+    While the project waits for a recomputation, that marks the answers of others, and frees places: people
+    whose answers are asked again ahead of it, or who have nothing left, would see what others do just now, of
+    sentences and checks unlike.
     """
+    rules = Rules(project or item.project_id)
     records = records or ItemRecords(
         list(Answer.objects.filter(item=item).active()),
         list(item.leases.keeping()),
         list(item.adjudications.applicable()),
+        waits=is_recomputing(rules.project),
     )
     changes = DecisionChanges()
-    rules = Rules(project or item.project_id)
-    records.waits = is_recomputing(rules.project)
     derive_state(_as_work(item) if item.use == Item.Use.CHECK else item, records, rules, changes)
     save_states([item])
     changes.save(runs_all=runs_all)
@@ -147,7 +148,6 @@ def rehearse(
     without the vote. Answers that are asked again stay marked.
     """
     after, changes = _as_work(item), DecisionChanges()
-    records.waits = is_recomputing(project)
     with transaction.atomic():
         derive_state(after, records, Rules(project), changes)
         save_states([_changed_like(item, before, after)])
@@ -164,7 +164,7 @@ def decided_as_work(item: Item, *, project: Project, records: ItemRecords) -> It
     """Return the item as it would be as an ordinary one; stores nothing."""
     twin = _as_work(item)
     answers = [copy(answer) for answer in records.answers]
-    before = ItemRecords(answers, records.leases, records.decisions, waits=is_recomputing(project))
+    before = ItemRecords(answers, records.leases, records.decisions, waits=records.waits)
     derive_state(twin, before, Rules(project), DecisionChanges())
     return twin
 
@@ -218,7 +218,8 @@ def derive_state(item: Item, records: ItemRecords, rules: Rules, changes: Decisi
     item.votes_key = votes_digest(raw[:k], payloads) if counted else ""
     _apply_decision(item, records.decisions, raw, k, rules, changes)
     leased = {lease.annotator_id for lease in records.leases} - {answer.annotator_id for answer in counted}
-    item.free = max(0, k - len(counted) - len(leased)) if item.state == Item.State.OPEN else 0
+    free = max(0, k - len(counted) - len(leased)) if item.state == Item.State.OPEN else 0
+    item.free = min(free, item.free) if records.waits else free
 
 
 def _policy_matters(verdict: majority.Verdict, payloads: list[Payload], k: int, rules: Rules) -> bool:

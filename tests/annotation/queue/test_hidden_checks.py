@@ -431,6 +431,35 @@ def test_of_the_answers_that_a_person_withdraws_one_an_hour_is_left_to_others(
             answer_item(each, idle, "A")
 
 
+def raise_k(project: Project) -> None:
+    projects.set_k(project, k=3, reopens=True, by=curator())
+
+
+def give_it_again(item: Item, user: User, number: int) -> None:
+    answer_item(item, user, "B", base=number)
+
+
+@pytest.mark.parametrize("change", [split_the_label, ask_all, raise_k])
+@pytest.mark.parametrize("act", [skip_it, put_it_off, give_it_again])
+def test_what_others_do_frees_no_place_before_the_job_does(
+    project: Project,
+    people: list[User],
+    idle: User,
+    change: Callable[[Project], Any],
+    act: Callable[[Item, User, int], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A sentence came to somebody who had nothing left at once, a check never."""
+    monkeypatch.setattr(recomputation, "RECOMPUTE_AT_ONCE", 0)
+    change(project)
+    for item in project.items.live().order_by("rank"):
+        act(item, people[0], 1)
+        assert leases.lease_next(project, idle) is None
+    run_job("recompute", project.pk)
+    came = leases.lease_several(project, idle, n=60)
+    assert sum(not lease.item.use for lease in came) == SENTENCES
+
+
 def test_who_withdraws_answers_and_takes_them_back_delays_others_by_few_hours(
     project: Project, people: list[User], idle: User
 ) -> None:

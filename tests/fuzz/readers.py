@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rest_framework.exceptions import ParseError
+from rest_framework.exceptions import ParseError, ValidationError
 
 from annotation.imports.gold import _summary
 from annotation.imports.staging import fitting_lines
@@ -200,7 +200,7 @@ def _config(data: bytes) -> None:
 
 
 def _json(data: bytes) -> None:
-    with suppress(ParseError, DomainError):
+    with suppress(ParseError, ValidationError, DomainError):
         StorableJSONParser().parse(io.BytesIO(data), parser_context={"encoding": "utf-8"})
 
 

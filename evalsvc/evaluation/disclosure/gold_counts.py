@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -18,7 +20,8 @@ from evalsvc.evaluation.measures.inventory import relation_labels, scored_labels
 from evalsvc.evaluation.models import Setting, SettingVersion
 
 Span = tuple[int, int, str]
-WORD = re.compile(r"\w+|[^\w\s]")
+WORD = re.compile(r"\d+|[^\W\d]+|[^\w\s]")  # of 10km a tokenizer makes two
+RUN = re.compile(r"\S+")
 
 
 class Mention(msgspec.Struct):
@@ -44,13 +47,6 @@ class GoldLine(msgspec.Struct):
     @property
     def pair(self) -> tuple[str, str] | None:
         return (self.h.key, self.t.key) if self.h and self.t else None
-
-    def words(self, start: int, end: int) -> tuple[list[str], int]:
-        """Return words of an entity that WRF counts at least, and how many it counts at most."""
-        if self.tokens:
-            return list(self.tokens[start:end]), end - start
-        text = self.text[start:end]
-        return text.split(), len(WORD.findall(text))
 
     def links(self, symmetric: Collection[str]) -> set[tuple[str, Span, Span]]:
         """Return names and ends of relations, the ends of those without direction in one order."""
@@ -146,6 +142,28 @@ def _read(
     return _Sizes(len(labels), counts, sum(not names for names in labels.values()))
 
 
+def _words(line: GoldLine, entities: Collection[Span]) -> tuple[dict[str, dict[int, str]], int]:
+    """Return words by place that WRF counts at least, by label and of all under none; and the most in one.
+
+    In a text, a token is at most what stands between spaces, and may be all of it: one word stands for each.
+    """
+    found, most = defaultdict[str, dict[int, str]](dict), 1
+    runs = [each.span() for each in RUN.finditer(line.text)]
+    for start, end, label in sorted(entities):
+        if line.tokens:
+            pieces = list(enumerate(line.tokens[start:end], start))
+        else:
+            first = bisect_right(runs, start, key=itemgetter(1))
+            after = bisect_left(runs, end, key=itemgetter(0))
+            inside = enumerate(runs[first:after], first)
+            pieces = [(at, line.text[max(start, low) : min(end, high)]) for at, (low, high) in inside]
+        most = max(most, len(pieces) if line.tokens else len(WORD.findall(line.text[start:end])))
+        for at, piece in pieces:
+            for key in (label, ""):
+                found[key].setdefault(at, piece.casefold())
+    return found, most
+
+
 def _of_documents(lines: Iterable[GoldLine], symmetric: Collection[str]) -> _Sizes:
     """Count entities and relations as the scorer does: each once, however often a line has it."""
     items, spans, relations, of_bounds = 0, Counter[str](), Counter[str](), Counter[str]()
@@ -157,12 +175,12 @@ def _of_documents(lines: Iterable[GoldLine], symmetric: Collection[str]) -> _Siz
         spans.update(label for _, _, label in entities)
         documents.update({label for _, _, label in entities})
         bounds += len({(start, end) for start, end, _ in entities})
-        found = [(label, *line.words(start, end)) for start, end, label in entities]
-        longest = max([longest, *(most for *_, most in found)])
-        in_entities = {(label, word.casefold()) for label, least, _ in found for word in least}
-        words.update(label for label, _ in in_entities)
-        words[""] += len({word for _, word in in_entities})
-        with_words += bool(in_entities)
+        in_entities, most = _words(line, entities)
+        longest = max(longest, most)
+        for label in {label for *_, label in entities}:
+            words[label] += len(set(in_entities[label].values()))
+        words[""] += len(set(in_entities[""].values()))
+        with_words += bool(in_entities[""])
         links = line.links(symmetric)
         relations.update(name for name, _, _ in links)
         documents_of_relations.update({name for name, _, _ in links})

@@ -68,8 +68,8 @@ class Ledger:
                 title = as_shown(self.setting, measure.key).title
                 costs.append(Cost(title, step, bits, measure.key in shown))
         gold = self.policy.gold
-        large = sum(count >= rules.LEAST_CLASS for count in gold.readings[0].classes.values())
-        least = rules.LEAST_CLASS * gold.relations_of_span
+        large = sum(count >= gold.least_class for count in gold.readings[0].classes.values())
+        least = gold.least_class * gold.relations_of_span
         large += sum(count >= least for count in gold.relations.values())
         if large:
             bits = large * rules.bits(rules.CLASS_STEP)

@@ -260,8 +260,8 @@ class Policy:
         present = {row["family"] for row in rows}
         family = CLASS_FAMILY[self.setting.kind]
         least = {
-            family if family in present else "bags": rules.LEAST_CLASS,
-            RELATION_CLASSES: rules.LEAST_CLASS * self.gold.relations_of_span,
+            family if family in present else "bags": self.gold.least_class,
+            RELATION_CLASSES: self.gold.least_class * self.gold.relations_of_span,
         }
         averaged = {*self.gold.readings[0].classes, *self.gold.relations}
         return [

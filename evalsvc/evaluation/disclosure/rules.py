@@ -12,7 +12,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from math import ceil, log2
 
 STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05)
-CLASS_STEP, LEAST_CLASS = 0.01, 200
+CLASS_STEP = 0.01
 P_BOUNDS = ((0.001, "< .001"), (0.01, "< .01"), (0.05, "< .05"))
 PER_DAY, REFUSALS_PER_DAY = 5, 20
 WARN_ABOVE = 0.1

@@ -7,7 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import log
+from math import ceil, log
+
+from evalsvc.evaluation.disclosure.rules import CLASS_STEP
 
 # A label moves the threshold, and so a figure at it, by any amount; and the AUC by half of where a file, by
 # tying all later claims, ends it: the first claims alone then decide what is shown.
@@ -91,6 +93,11 @@ class GoldCounts:
         """
         return (1 + self.beta**2) / min(self.beta**2, 1.0)
 
+    @property
+    def least_class(self) -> int:
+        """Return the labels of a class from which on one label moves its F_β by a whole percent at most."""
+        return ceil(round(self.share_of_label / CLASS_STEP, 6))
+
 
 def largest_change(key: str, gold: GoldCounts, claims: Mapping[str, int]) -> float | None:
     """Return the most that one gold label moves a measure, in whatever form a file comes.
@@ -98,7 +105,10 @@ def largest_change(key: str, gold: GoldCounts, claims: Mapping[str, int]) -> flo
     `claims` are the predictions of the file per class; of a negative class they count only if it is averaged.
     None: the measure is never shown.
     """
-    changes = [_in_reading(key, each, claims) for each in gold.readings]
+    readings = gold.readings
+    if key.endswith("precision") and claims and gold.averaged_negative not in claims:
+        readings = readings[-1:]  # a file of sets or scores, whose form tells it
+    changes = [_in_reading(key, each, claims) for each in readings]
     known = [change for change in changes if change is not None]
     return max(known) if len(known) == len(changes) else None
 
@@ -169,7 +179,8 @@ def _of_classes(name: str, gold: GoldCounts) -> float:
             return 1.0
         return _of_average(dict.fromkeys(stems, 1 / len(stems)), "f1", stems, {}, 2)
     if name.startswith("wrf_"):
-        share = 1 / (len(gold.classes) + 1) if len(gold.classes) > 1 else 0.0
+        # the classes that a file has beside those of the gold only lower the share of each
+        share = 1 / (len(gold.present) + 1) if len(gold.classes) > 1 else 0.0
         words = {label: max(gold.words.get(label, 0), 1) for label in gold.present}
         of_classes = _of_average(dict.fromkeys(gold.present, share), "f1", words, {}, 2 * gold.longest)
         of_classes += 2 * gold.longest / max(gold.words.get("", 0), 1)

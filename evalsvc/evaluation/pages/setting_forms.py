@@ -12,7 +12,6 @@ from annotation.testset import TestSet
 from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.benchmarks.setting_checks import KINDS, UNITS
 from evalsvc.evaluation.dates import is_doubtful, is_in_calendar, zone_title
-from evalsvc.evaluation.disclosure.rules import LEAST_CLASS
 from evalsvc.evaluation.disclosure.split import LEAST_SHARE, MOST_SHARE
 from evalsvc.evaluation.measures.menu import MENU, by_family, contributed_to, offered, with_beta
 from evalsvc.evaluation.models import Benchmark, Setting
@@ -103,7 +102,7 @@ class ShownForm(SectionedForm):
     )
     class_rows = forms.BooleanField(
         required=False, label="F1 of large classes",
-        help_text=f"While hidden: classes with {LEAST_CLASS} gold labels or more, in whole percent.",
+        help_text="While hidden: classes with 200 gold labels or more (F0.5 and F2: 500), in whole percent.",
     )  # fmt: skip
     ladder = forms.FloatField(
         min_value=0.0001, max_value=0.5, required=False, label="Step of the Ladder",

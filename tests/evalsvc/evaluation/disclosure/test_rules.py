@@ -127,6 +127,47 @@ def test_wrf_moves_by_the_words_of_the_longest_entity() -> None:
     assert largest_change("wrf_strict_mean", gold, {}) == pytest.approx(40 / 300 + 40 / 240 + 1 / 40)
 
 
+def test_types_that_a_gold_lacks_make_no_label_of_it_weigh_less_in_wrf() -> None:
+    """WRF averages the types that occur; one label moved it by three shown steps."""
+    words = {"a": 100, "b": 140, "": 240}
+    gold = GoldCounts(100, {"a": 50, "b": 50}, words=words, longest=2)
+    unused = replace(gold, classes={**gold.classes, **{f"c{n}": 0 for n in range(18)}})
+    assert largest_change("wrf_strict", unused, {}) == largest_change("wrf_strict", gold, {})
+
+
+@pytest.mark.parametrize(("beta", "least"), [(1.0, 200), (0.5, 500), (2.0, 500), (0.1, 10_100)])
+def test_a_class_is_shown_in_whole_percent_if_one_label_moves_its_f_by_one_at_most(
+    beta: float, least: int
+) -> None:
+    gold = GoldCounts(1_000, {"a": 500, "b": 500}, beta=beta)
+    assert gold.least_class == least
+    right, gold_labels, claims = 60, least, 60  # all claims are right: one label less moves most for β < 1
+    scores = [(1 + beta**2) * tp / (claims + beta**2 * gold_labels) for tp in (right, right - 1)]
+    assert scores[0] - scores[1] <= rules.CLASS_STEP
+
+
+def test_the_precision_of_sets_of_labels_is_of_the_labels_that_they_average() -> None:
+    """It was withheld as of a class without a claim, N/A."""
+    gold = GoldCounts(1_000, {"a": 90, "b": 60}, 850, averaged_negative="NA")
+    claims = {"a": 90, "b": 60}
+    of_sets = largest_change("weighted_precision", gold, claims)
+    assert of_sets == largest_change("weighted_precision", replace(gold, averaged_negative=""), claims)
+    of_labels = largest_change("weighted_precision", gold, claims | {"NA": 10})
+    assert of_labels is not None
+    assert of_sets is not None
+    assert of_labels > 0.05 > of_sets
+
+
+def test_entities_within_one_token_are_one_word_of_it() -> None:
+    """WRF counts the token: a Chinese clause without spaces is one."""
+    spans = ((0, 1, "PER"), (2, 4, "LOC"), (5, 7, "ORG"), (8, 10, "LOC"))
+    line = gold_counts.GoldLine("d1", "我在北京上大学 10km", spans=spans)
+    found, most = gold_counts._words(line, spans)
+    assert {label: len(words) for label, words in found.items()} == {"PER": 1, "LOC": 2, "ORG": 1, "": 2}
+    assert most == 1
+    assert gold_counts._words(line, ((8, 12, "X"),))[1] == 2
+
+
 @pytest.mark.parametrize("in_tokens", [False, True])
 def test_words_of_a_gold_count_once_within_a_document(
     in_tokens: bool, monkeypatch: pytest.MonkeyPatch

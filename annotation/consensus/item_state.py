@@ -25,7 +25,7 @@ from evalsvc.core.formats.label_mapping import Payload
 
 FIELDS = [
     *("state", "gold", "pattern", "votes_key", "emptied", "policy_matters"),
-    *("called", "extra", "extended_under", "free"),
+    *("called", "extra", "extended_under", "free", "held"),
 ]
 
 
@@ -219,7 +219,8 @@ def derive_state(item: Item, records: ItemRecords, rules: Rules, changes: Decisi
     _apply_decision(item, records.decisions, raw, k, rules, changes)
     leased = {lease.annotator_id for lease in records.leases} - {answer.annotator_id for answer in counted}
     free = max(0, k - len(counted) - len(leased)) if item.state == Item.State.OPEN else 0
-    item.free = min(free, item.free) if records.waits else free
+    item.held = records.waits and free > item.free
+    item.free = item.free if item.held else free
 
 
 def _policy_matters(verdict: majority.Verdict, payloads: list[Payload], k: int, rules: Rules) -> bool:

@@ -416,6 +416,29 @@ def test_whoever_withdraws_an_answer_shows_nobody_at_once_whether_others_can_fil
         assert leases.lease_next(project, idle) is None
 
 
+@pytest.mark.usefixtures("idle")
+def test_places_given_up_behind_a_running_job_are_free_once_it_is_done(
+    project: Project, people: list[User], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It does not come back to the items that it has passed: their places were lost."""
+    monkeypatch.setattr(recomputation, "RECOMPUTE_AT_ONCE", 0)
+    split_the_label(project)
+    recompute = recomputation.recompute
+
+    def interrupted(*args: Any) -> None:
+        recompute(*args)
+        for lease in leases.lease_several(project, people[1], n=4):
+            lease_endings.return_lease(lease.pk, people[1])
+        assert recomputation.free_held_places() == 0
+
+    monkeypatch.setattr(recomputation, "recompute", interrupted)
+    run_job("recompute", project.pk)
+    assert recomputation.free_held_places() > 0
+    stored = list(project.items.order_by("pk").values("state", "free", "held"))
+    recompute(project)
+    assert stored == list(project.items.order_by("pk").values("state", "free", "held"))
+
+
 @pytest.mark.parametrize("withdraw", WITHDRAW)
 def test_of_the_answers_that_a_person_withdraws_one_an_hour_is_left_to_others(
     project: Project, people: list[User], idle: User, withdraw: Withdraw

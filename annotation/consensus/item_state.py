@@ -34,7 +34,7 @@ class ItemRecords:
     """Active answers, leases and applicable decisions of an item.
 
     `given` is an answer that its person gave just now. Of an item that `waits` for a recomputation, that
-    alone is marked as asked again or not, and no place becomes free.
+    alone is marked as asked again or not, and no place becomes free but those of leases that just `ended`.
     """
 
     answers: list[Answer] = field(default_factory=list)
@@ -42,6 +42,7 @@ class ItemRecords:
     decisions: list[Adjudication] = field(default_factory=list)
     given: Answer | None = None
     waits: bool = False
+    ended: int = 0
 
 
 @dataclass(slots=True)
@@ -115,7 +116,12 @@ def _text(payload: Payload) -> str:
 
 
 def update_state(
-    item: Item, *, project: Project | None = None, records: ItemRecords | None = None, runs_all: bool = False
+    item: Item,
+    *,
+    project: Project | None = None,
+    records: ItemRecords | None = None,
+    ended: int = 0,
+    runs_all: bool = False,
 ) -> Item:
     """Derive and store the item's state; the caller has locked the item.
 
@@ -131,6 +137,7 @@ def update_state(
         list(item.leases.keeping()),
         list(item.adjudications.applicable()),
         waits=is_recomputing(rules.project),
+        ended=ended,
     )
     changes = DecisionChanges()
     derive_state(_as_work(item) if item.use == Item.Use.CHECK else item, records, rules, changes)
@@ -219,8 +226,8 @@ def derive_state(item: Item, records: ItemRecords, rules: Rules, changes: Decisi
     _apply_decision(item, records.decisions, raw, k, rules, changes)
     leased = {lease.annotator_id for lease in records.leases} - {answer.annotator_id for answer in counted}
     free = max(0, k - len(counted) - len(leased)) if item.state == Item.State.OPEN else 0
-    item.held = records.waits and free > item.free
-    item.free = item.free if item.held else free
+    most = item.free + records.ended if records.waits else free
+    item.held, item.free = free > most, min(free, most)
 
 
 def _policy_matters(verdict: majority.Verdict, payloads: list[Payload], k: int, rules: Rules) -> bool:

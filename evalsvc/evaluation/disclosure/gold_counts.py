@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
+from itertools import accumulate, pairwise
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -20,8 +21,7 @@ from evalsvc.evaluation.measures.inventory import relation_labels, scored_labels
 from evalsvc.evaluation.models import Setting, SettingVersion
 
 Span = tuple[int, int, str]
-WORD = re.compile(r"\d+|[^\W\d]+|[^\w\s]")  # of 10km a tokenizer makes two
-RUN = re.compile(r"\S+")
+WORD = re.compile(r"\d+|[^\W\d_]+|[^\w\s]|_")  # of 10km a tokenizer makes two
 
 
 class Mention(msgspec.Struct):
@@ -145,22 +145,21 @@ def _read(
 def _words(line: GoldLine, entities: Collection[Span]) -> tuple[dict[str, dict[int, str]], int]:
     """Return words by place that WRF counts at least, by label and of all under none; and the most in one.
 
-    In a text, a token is at most what stands between spaces, and may be all of it: one word stands for each.
+    In a text, a token has no space within it, and may be all that stands between two or a part of a word: of
+    each such run the first word of an entity is taken, letters and digits apart.
     """
+    pieces = list(line.tokens) or WORD.findall(line.text)
+    spans = [each.span() for each in WORD.finditer(line.text)] or [(at, at + 1) for at in range(len(pieces))]
+    gaps = (bool(line.tokens) or one[1] < two[0] for one, two in pairwise(spans))
+    runs = list(accumulate(gaps, initial=0))
     found, most = defaultdict[str, dict[int, str]](dict), 1
-    runs = [each.span() for each in RUN.finditer(line.text)]
     for start, end, label in sorted(entities):
-        if line.tokens:
-            pieces = list(enumerate(line.tokens[start:end], start))
-        else:
-            first = bisect_right(runs, start, key=itemgetter(1))
-            after = bisect_left(runs, end, key=itemgetter(0))
-            inside = enumerate(runs[first:after], first)
-            pieces = [(at, line.text[max(start, low) : min(end, high)]) for at, (low, high) in inside]
-        most = max(most, len(pieces) if line.tokens else len(WORD.findall(line.text[start:end])))
-        for at, piece in pieces:
-            for key in (label, ""):
-                found[key].setdefault(at, piece.casefold())
+        first = bisect_right(spans, start, key=itemgetter(1))
+        after = bisect_left(spans, end, key=itemgetter(0))
+        most = max(most, after - first)
+        for at, own in ((at, found[key]) for at in range(first, after) for key in (label, "")):
+            if not own.get(runs[at], "").isalnum():
+                own[runs[at]] = pieces[at].casefold()
     return found, most
 
 

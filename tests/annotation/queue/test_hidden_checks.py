@@ -416,6 +416,19 @@ def test_whoever_withdraws_an_answer_shows_nobody_at_once_whether_others_can_fil
         assert leases.lease_next(project, idle) is None
 
 
+def test_taking_and_returning_while_a_recomputation_waits_takes_no_place_of_others(
+    project: Project, people: list[User], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each return took one, until only checks came to others."""
+    monkeypatch.setattr(recomputation, "RECOMPUTE_AT_ONCE", 0)
+    raise_k(project)
+    for _ in range(3):
+        for lease in leases.lease_several(project, people[0], n=60):
+            lease_endings.return_lease(lease.pk, people[0])
+    came = leases.lease_several(project, people[1], n=60)
+    assert sum(not lease.item.use for lease in came) == SENTENCES
+
+
 @pytest.mark.usefixtures("idle")
 def test_places_given_up_behind_a_running_job_are_free_once_it_is_done(
     project: Project, people: list[User], monkeypatch: pytest.MonkeyPatch
@@ -428,7 +441,7 @@ def test_places_given_up_behind_a_running_job_are_free_once_it_is_done(
     def interrupted(*args: Any) -> None:
         recompute(*args)
         for lease in leases.lease_several(project, people[1], n=4):
-            lease_endings.return_lease(lease.pk, people[1])
+            votes.skip(lease.item, people[1], client_id=uuid4(), reason="broken", base=lease.base)
         assert recomputation.free_held_places() == 0
 
     monkeypatch.setattr(recomputation, "recompute", interrupted)

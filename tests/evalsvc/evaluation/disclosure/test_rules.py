@@ -168,6 +168,17 @@ def test_entities_within_one_token_are_one_word_of_it() -> None:
     assert gold_counts._words(line, ((8, 12, "X"),))[1] == 2
 
 
+def test_entities_of_the_same_tokens_are_no_words_of_their_own() -> None:
+    """Of 05-17 WRF counts 05, - and 17: many dates have few words."""
+    text = " ".join(f"{month:02}-{day:02}" for month in range(1, 13) for day in range(1, 26))
+    spans = [(at * 6, at * 6 + 5, "DATE") for at in range(300)]
+    found, most = gold_counts._words(gold_counts.GoldLine("d1", text), spans)
+    assert (len(set(found["DATE"].values())), most) == (12, 3)
+    quoted = gold_counts.GoldLine("d1", "“Riga” and _Riga_")
+    found, most = gold_counts._words(quoted, ((0, 6, "LOC"), (11, 17, "LOC")))
+    assert (set(found[""].values()), most) == ({"riga"}, 3)
+
+
 @pytest.mark.parametrize("in_tokens", [False, True])
 def test_words_of_a_gold_count_once_within_a_document(
     in_tokens: bool, monkeypatch: pytest.MonkeyPatch

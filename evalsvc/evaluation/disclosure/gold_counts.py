@@ -148,18 +148,21 @@ def _words(line: GoldLine, entities: Collection[Span]) -> tuple[dict[str, dict[i
     In a text, a token has no space within it, and may be all that stands between two or a part of a word: of
     each such run the first word of an entity is taken, letters and digits apart.
     """
-    pieces = list(line.tokens) or WORD.findall(line.text)
-    spans = [each.span() for each in WORD.finditer(line.text)] or [(at, at + 1) for at in range(len(pieces))]
-    gaps = (bool(line.tokens) or one[1] < two[0] for one, two in pairwise(spans))
-    runs = list(accumulate(gaps, initial=0))
+    if line.tokens:
+        pieces, places = list(line.tokens), [(at, at + 1) for at in range(len(line.tokens))]
+        runs = list(range(len(pieces)))
+    else:
+        pieces, places = WORD.findall(line.text), [each.span() for each in WORD.finditer(line.text)]
+        runs = list(accumulate((one[1] < two[0] for one, two in pairwise(places)), initial=0))
     found, most = defaultdict[str, dict[int, str]](dict), 1
     for start, end, label in sorted(entities):
-        first = bisect_right(spans, start, key=itemgetter(1))
-        after = bisect_left(spans, end, key=itemgetter(0))
+        first = bisect_right(places, start, key=itemgetter(1))
+        after = bisect_left(places, end, key=itemgetter(0))
         most = max(most, after - first)
-        for at, own in ((at, found[key]) for at in range(first, after) for key in (label, "")):
-            if not own.get(runs[at], "").isalnum():
-                own[runs[at]] = pieces[at].casefold()
+        for own in (found[label], found[""]):
+            for at in range(first, after):
+                if not own.get(runs[at], "").isalnum():  # a sign stands for a run without a word only
+                    own[runs[at]] = pieces[at].casefold()
     return found, most
 
 

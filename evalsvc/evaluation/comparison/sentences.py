@@ -69,7 +69,7 @@ def sentence(title: str, measure: ComparedFormat, a: Side, b: Side, outcome: Out
         first, second = (a, b) if outcome.winner == 0 else (b, a)
         ahead = f"{first.name} is ahead of {second.name} by {apart(outcome.difference, measure)} {title}"
         by_median = of_median(outcome, a, b)
-        figures = _told_apart((first, second), measure) if look_equal and not by_median else []
+        figures = _by_more_digits((first, second), measure) if look_equal and not by_median else []
         return f"{ahead} ({', '.join([*figures, f'p {outcome.p_holm}', outcome.test, *by_median])})."
     if look_equal:
         return f"{a.name} and {b.name} have the same {title} to the shown digits."
@@ -87,8 +87,8 @@ def sentence(title: str, measure: ComparedFormat, a: Side, b: Side, outcome: Out
     return f"{none}, 95 % interval {interval}{unseen}."
 
 
-def _told_apart(sides: tuple[Side, Side], measure: MeasureFormat) -> list[str]:
-    """Show two figures that look equal by as many digits as they differ in."""
+def _by_more_digits(sides: tuple[Side, Side], measure: MeasureFormat) -> list[str]:
+    """Show two figures that look equal with as many digits as they differ in."""
     means = [side.mean or 0.0 for side in sides]
     texts = [measured(mean, finer(measure, *means)) for mean in means]
     return [" against ".join(texts)] if texts[0] != texts[1] else []

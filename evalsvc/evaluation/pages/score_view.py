@@ -114,6 +114,7 @@ def macro_flip_in_words(evaluation: Disclosed) -> list[str]:
 
 
 def flip_sentence(flip: float, measure: Measure, *, of: str = "") -> str:
+    """State by how much the rarest class, described by `of`, moves a macro F."""
     answer = f"One correct answer more or less in the rarest class{of}"
     return f"{answer} moves {measure.title} by up to {measured(flip, measure)} points, all else equal."
 

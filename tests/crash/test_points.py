@@ -67,6 +67,7 @@ def interrupted(
     if not pid:
         try:
             # the event loop of a browser test does not go on in this process, and connections depend on it
+            end_idle_transactions()
             connections["default"] = connections.create_connection("default")
             points.reached = lambda name: stop(fate)
             points.install(web=web)
@@ -81,6 +82,13 @@ def interrupted(
         if os.WIFSTOPPED(status):
             os.kill(pid, signal.SIGCONT)
             os.waitpid(pid, 0)
+
+
+def end_idle_transactions() -> None:
+    """Let the server end what any thread leaves open: who stops in a heartbeat may hold the job's row."""
+    if connection.vendor == "postgresql":
+        options = {"options": "-c idle_in_transaction_session_timeout=5000"}
+        connections.settings["default"].setdefault("OPTIONS", {}).update(options)
 
 
 def stop(fate: signal.Signals) -> None:

@@ -8,7 +8,7 @@ class AnnotationConfig(AppConfig):
 
     def ready(self) -> None:
         from annotation import candidate_choices, conversion, projects
-        from annotation.consensus import pending_recomputation, recomputation
+        from annotation.consensus import pending_recomputation
         from annotation.freezing import builder
         from annotation.imports import batches
         from annotation.models.item import merge_item_counts
@@ -31,7 +31,6 @@ class AnnotationConfig(AppConfig):
         register(Kind(vote_figures.KIND, "heavy"))
         register(Kind("agreement", "heavy", agreement.mirror_job))
         register_periodic("leases", lease_endings.expire_overdue)
-        register_periodic("held places", recomputation.free_held_places)
         register_periodic("item counts", merge_item_counts)
         register_periodic("vote figures", vote_figures.queue_outdated)
         batches.register()

@@ -90,9 +90,8 @@ class ReserveSerializer(serializers.Serializer[Any]):
 
 class SearchingSerializer(serializers.Serializer[Any]):
     searching = serializers.BooleanField(help_text="True: ask again, the search goes on.")
-    wait = serializers.IntegerField(
-        help_text="Seconds until then; 0 unless the project changes its candidates."
-    )
+    wait = serializers.IntegerField(help_text="Seconds until then; 0 without a reason.")
+    reason = serializers.CharField(help_text="Why nothing comes before a change of the project is done.")
 
 
 @extend_schema_serializer(component_name="Held")
@@ -171,7 +170,8 @@ class HistorySerializer(serializers.Serializer[Any]):
 
 
 def _still_searching(searching: StillSearching) -> Response:
-    return Response({"searching": True, "wait": searching.wait}, status=202)
+    body = {"searching": True, "wait": searching.wait, "reason": searching.reason}
+    return Response(body, status=202)
 
 
 class NextLease(APIView):
@@ -184,7 +184,8 @@ class NextLease(APIView):
     def post(self, request: Request, slug: str) -> Response:
         """Lease the next item for you. 204 when no item is available.
 
-        202: none among the next 10,000 that want answers, since you have answered them; ask again to go on.
+        202: none among the next 10,000 that want answers, since you have answered them, or the project
+        changes (`reason`); ask again to go on.
         """
         holding = validated(request, HeldLeasesSerializer)["holding"]
         project = project_of(request, slug)

@@ -16,7 +16,6 @@ from django.db.models.functions import Now
 
 from annotation.consensus import majority
 from annotation.consensus.choices import choices_of
-from annotation.consensus.pending_recomputation import is_recomputing
 from annotation.consensus.rules import Rules, labels_in
 from annotation.models import Adjudication, Answer, Item, Lease, Project
 from annotation.models.voting import ANY_VOTES, AdjudicationQuerySet
@@ -25,7 +24,7 @@ from evalsvc.core.formats.label_mapping import Payload
 
 FIELDS = [
     *("state", "gold", "pattern", "votes_key", "emptied", "policy_matters"),
-    *("called", "extra", "extended_under", "free", "held"),
+    *("called", "extra", "extended_under", "free"),
 ]
 
 
@@ -33,16 +32,13 @@ FIELDS = [
 class ItemRecords:
     """Active answers, leases and applicable decisions of an item.
 
-    `given` is an answer that its person gave just now. Of an item that `waits` for a recomputation, that
-    alone is marked as asked again or not, and no place becomes free but those of leases that just `ended`.
+    `given` is an answer that its person gave just now.
     """
 
     answers: list[Answer] = field(default_factory=list)
     leases: list[Lease] = field(default_factory=list)
     decisions: list[Adjudication] = field(default_factory=list)
     given: Answer | None = None
-    waits: bool = False
-    ended: int = 0
 
 
 @dataclass(slots=True)
@@ -120,24 +116,17 @@ def update_state(
     *,
     project: Project | None = None,
     records: ItemRecords | None = None,
-    ended: int = 0,
     runs_all: bool = False,
 ) -> Item:
     """Derive and store the item's state; the caller has locked the item.
 
     A hidden check stays as it is, and is decided all the same: a reply would come sooner without.
-
-    While the project waits for a recomputation, that marks the answers of others, and frees places: people
-    whose answers are asked again ahead of it, or who have nothing left, would see what others do just now, of
-    sentences and checks unlike.
     """
     rules = Rules(project or item.project_id)
     records = records or ItemRecords(
         list(Answer.objects.filter(item=item).active()),
         list(item.leases.keeping()),
         list(item.adjudications.applicable()),
-        waits=is_recomputing(rules.project),
-        ended=ended,
     )
     changes = DecisionChanges()
     derive_state(_as_work(item) if item.use == Item.Use.CHECK else item, records, rules, changes)
@@ -171,7 +160,7 @@ def decided_as_work(item: Item, *, project: Project, records: ItemRecords) -> It
     """Return the item as it would be as an ordinary one; stores nothing."""
     twin = _as_work(item)
     answers = [copy(answer) for answer in records.answers]
-    before = ItemRecords(answers, records.leases, records.decisions, waits=records.waits)
+    before = ItemRecords(answers, records.leases, records.decisions)
     derive_state(twin, before, Rules(project), DecisionChanges())
     return twin
 
@@ -203,8 +192,7 @@ def answers_needed(item: Item, project: Project) -> int:
 def derive_state(item: Item, records: ItemRecords, rules: Rules, changes: DecisionChanges) -> None:
     """Set the item's state in memory, and note its decisions that change."""
     if item.use in (Item.Use.WORK, Item.Use.CHECK):  # else annotators could tell them apart
-        marked = records.answers if not records.waits else [records.given] if records.given else []
-        _mark_asked_again(marked, rules, changes)
+        _mark_asked_again(records.answers, rules, changes)
     if item.use:  # a gold question is never decided, and open to everybody
         return
     item.extra = item.asked + item.called
@@ -225,9 +213,7 @@ def derive_state(item: Item, records: ItemRecords, rules: Rules, changes: Decisi
     item.votes_key = votes_digest(raw[:k], payloads) if counted else ""
     _apply_decision(item, records.decisions, raw, k, rules, changes)
     leased = {lease.annotator_id for lease in records.leases} - {answer.annotator_id for answer in counted}
-    free = max(0, k - len(counted) - len(leased)) if item.state == Item.State.OPEN else 0
-    most = item.free + records.ended if records.waits else free
-    item.held, item.free = free > most, min(free, most)
+    item.free = max(0, k - len(counted) - len(leased)) if item.state == Item.State.OPEN else 0
 
 
 def _policy_matters(verdict: majority.Verdict, payloads: list[Payload], k: int, rules: Rules) -> bool:

@@ -21,13 +21,18 @@ def is_recomputing(project: Project) -> bool:
     return pending(project) is not None
 
 
-def require_recomputed(project: Project) -> None:
-    """Reject what would read states of earlier rules, labels or k."""
+def is_running(project: Project) -> bool:
+    """True while a recomputation waits or runs; raise Conflict if it ended before it was done."""
     job = pending(project)
     if job and job.state in Job.ENDED:
         hint = f"Ask the operator to run: {cure(project)}"
         raise Conflict("recomputing", f"Recomputing the items of {project} {_ended(job)}.", hint=hint)
-    if job:
+    return job is not None
+
+
+def require_recomputed(project: Project) -> None:
+    """Reject what would read states of earlier rules, labels or k."""
+    if is_running(project):
         reason = f"The items of {project} are being recomputed."
         raise Conflict("recomputing", reason, hint="Try again when that is done.")
 
@@ -43,7 +48,7 @@ def check_pending(share: str) -> Iterator[Finding]:
     for project in Project.objects.filter(pk__in=subjects.values("subject")).order_by("pk"):
         if (job := pending(project)) and job.state in Job.ENDED:
             detail = f"Recomputing the items of {project} {_ended(job)}: {job.error or 'not finished'}"
-            blocked = "Nobody can decide disputes or freeze it until that is repeated"
+            blocked = "Nobody gets sentences, decides disputes or freezes it until that is repeated"
             yield Finding("not_recomputed", detail, f"{blocked}: {cure(project)}")
 
 

@@ -75,19 +75,6 @@ def recompute(project: Project, progress: Progress | None = None) -> None:
             progress(done, len(keys), "recomputing items")
 
 
-def free_held_places() -> int:
-    """Free the places that were held back while a recomputation waited; return the number of items.
-
-    It may have passed an item before somebody gave up a place there.
-    """
-    n = 0
-    for project in Project.objects.filter(pk__in=Item.objects.filter(held=True).values("project")):
-        if not is_recomputing(project):
-            keys = list(project.items.filter(held=True).order_by("pk").values_list("pk", flat=True)[:CHUNK])
-            n += len(recompute_items(project, for_one_request(keys)))
-    return n
-
-
 def _in_order(project: Project) -> list[int]:
     """Return the items by rank; in projects with hidden checks in any order.
 
@@ -101,13 +88,7 @@ def _in_order(project: Project) -> list[int]:
 
 
 def recompute_part(project: Project, keys: Sequence[int]) -> None:
-    """Recompute these items; while all wait for it, with all.
-
-    Items that came again before the others would tell apart ordinary ones and hidden checks.
-    """
-    if is_recomputing(project):
-        recompute_after_change(project)
-        return
+    """Recompute these items, some at a time."""
     for start in range(0, len(keys), CHUNK):
         recompute_items(project, keys[start : start + CHUNK])
 

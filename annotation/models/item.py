@@ -114,9 +114,6 @@ class Item(models.Model):
     )
     use = models.CharField(max_length=8, choices=Use, default="", blank=True)
     free = models.SmallIntegerField(default=0, help_text="Answers still wanted and not leased out.")
-    held = models.BooleanField(
-        default=False, db_default=False, help_text="More are wanted since a recomputation waits; free then."
-    )
     freed_at = models.DateTimeField(null=True, help_text="When more answers were last wanted than before.")
     state = models.CharField(max_length=12, choices=State, default=State.OPEN)
     gold = models.JSONField(null=True, help_text="The consensus payload while settled or adjudicated.")
@@ -139,7 +136,6 @@ class Item(models.Model):
         indexes = [
             models.Index(fields=["project", "rank"], condition=Q(free__gt=0), name="item_wanting"),
             models.Index(fields=["project", "freed_at"], condition=Q(free__gt=0), name="item_freed"),
-            models.Index(fields=["project"], condition=Q(held=True), name="item_held"),
             models.Index(fields=["project", "state", "rank"], name="item_state"),
             models.Index(fields=["project", "external_id"], name="item_external"),
             models.Index(fields=["project", "use", "rank"], condition=~Q(use=""), name="item_known"),

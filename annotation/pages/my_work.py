@@ -78,6 +78,8 @@ def _lead(progress: dict[str, Any]) -> str:
         return f"You have not answered any sentence yet; {counted(n, 'sentence')} {are(n)} available."
     skipped = f" and skipped {progress['skipped']:,}" if progress["skipped"] else ""
     available = f"{n:,} more {are(n)} available" if n else "no more are available"
+    if progress["recomputing"] and not n:
+        available = "more may come once the project is recomputed"
     return f"You have answered {counted(progress['answered'], 'sentence')}{skipped}; {available}."
 
 

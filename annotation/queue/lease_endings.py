@@ -96,7 +96,7 @@ def _end(lease: Lease, ending: str) -> bool:
         active = active.filter(expires_at__lte=Now())
     ended = bool(active.update(ending=ending))
     if ended:
-        item_state.update_state(item, ended=1)
+        item_state.update_state(item)
     return ended
 
 

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from django.db import connection, transaction
 from django.db.models import Count, Exists, F, OuterRef
 
+from annotation.consensus import pending_recomputation
 from annotation.models import Annotator, Item, ItemQuerySet, Lease, Project, Vote
 from annotation.queue import gold_questions, pauses, shown_predictions, sql
 from annotation.queue.available_items import asked_again, deferred_items, returned_items, untouched
@@ -20,7 +21,7 @@ from evalsvc.core.errors.exceptions import Conflict
 NOT_RESERVE = 3  # the oldest leases of a person; later ones may go to others
 MAX_LEASES = 60
 TRIES = 50
-CHOOSING_WAIT = 3  # seconds until a person whose project changes its candidates asks again
+CHANGE_WAIT = 3  # seconds until a person whose project changes many items asks again
 
 
 # ---- locks ----------------------------------------------------------------------------------------
@@ -80,8 +81,6 @@ def _try_to_lease(
     participant = participant_of(project, user)
     require_open(participant.project)
     pauses.require_not_paused(participant)
-    if participant.project.choosing:  # neither from the old candidates nor from the new ones, checks alike
-        return StillSearching(wait=CHOOSING_WAIT)
     active = sql.fetch(Lease, sql.ACTIVE_LEASES, annotator=participant.annotator.pk)
     lost = [
         lease.pk for lease in active if lease.pk not in current_leases and extend(lease, participant.project)
@@ -95,6 +94,8 @@ def _try_to_lease(
             f"{len(active)} sentences are reserved for you; the limit is {MAX_LEASES}.",
             hint="Answer, skip or return some of them first.",
         )
+    if waiting := _waits(participant.project):
+        return again or waiting
     try:
         new = _lease_new(participant, room, must_find=not again) if room > 0 else []
     except StillSearching as searching:
@@ -107,6 +108,19 @@ def _try_to_lease(
     for lease in (found := [*again, *new]):  # under their locks: an answer that comes now ends them later
         lease.base = last_vote_number(lease)
     return found
+
+
+def _waits(project: Project) -> StillSearching | None:
+    """Tell whether items change one after another, so that nothing new is leased. Raises Conflict.
+
+    What came before the rest, or just after an act of somebody else, would tell sentences from checks, and
+    answers of others.
+    """
+    if project.choosing:
+        return StillSearching("The candidates of this project are being changed.", wait=CHANGE_WAIT)
+    if pending_recomputation.is_running(project):
+        return StillSearching("The sentences of this project are being recomputed.", wait=CHANGE_WAIT)
+    return None
 
 
 def _lease_new(participant: Participant, n: int, *, must_find: bool) -> list[Lease] | None:

@@ -17,11 +17,14 @@ LAST_RANK = 2**31 - 1
 
 
 class StillSearching(Exception):
-    """No item found in this slice; the same request again, after `wait` seconds, searches the next."""
+    """No item yet: the same request again, after `wait` seconds, searches the next slice.
 
-    def __init__(self, wait: int = 0) -> None:
-        super().__init__()
-        self.wait = wait
+    `reason` says why none comes before a change of the project is done.
+    """
+
+    def __init__(self, reason: str = "", *, wait: int = 0) -> None:
+        super().__init__(reason)
+        self.reason, self.wait = reason, wait
 
 
 class ItemLocked(Exception):

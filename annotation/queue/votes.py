@@ -10,9 +10,8 @@ from django.db import transaction
 from django.http import Http404
 
 from annotation.consensus import item_state
-from annotation.consensus.pending_recomputation import is_recomputing
 from annotation.consensus.rules import Rules
-from annotation.models import Adjudication, Answer, Batch, Item, Lease, Vote
+from annotation.models import Adjudication, Annotator, Answer, Batch, Item, Lease, Vote
 from annotation.queue import gold_questions, grading, lease_endings, sql
 from annotation.queue.answer_validation import validate_answer
 from annotation.queue.exclusions import NOT_EXCLUDED, Exclusion, inherited_exclusion
@@ -130,7 +129,7 @@ def _vote(
         lease_endings.require_not_too_often(number)
     if number > MOST_VOTES:
         _require_asked_again(item, participant, payload, request)
-    records = _load_records(item, participant)
+    records = _load_records(item, participant.annotator)
     if number > 1:
         records.exclusion = inherited_exclusion(item, participant.annotator, records.answers)
     elif request.require_lease and not records.was_leased:
@@ -256,9 +255,8 @@ def _next_number(last: int, base: int) -> int:
     raise stale
 
 
-def _load_records(item: Item, participant: Participant) -> _VoteRecords:
-    annotator = participant.annotator
-    records = _VoteRecords(waits=is_recomputing(participant.project))
+def _load_records(item: Item, annotator: Annotator) -> _VoteRecords:
+    records = _VoteRecords()
     for current in sql.fetch(Answer, sql.ANSWERS, item=item.pk):
         records.last_position = current.position
         if current.active:  # type: ignore[attr-defined]

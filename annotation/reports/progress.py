@@ -11,6 +11,7 @@ from django.db.models import Count, DateField, Exists, F, Func, OuterRef, Q, Que
 from django.db.models.functions import Now, TruncDay
 
 from annotation.adjudication import unanswerable_items
+from annotation.consensus.pending_recomputation import is_recomputing
 from annotation.models import Annotator, Answer, Item, ItemCount, Lease, Member, Project, Vote
 from annotation.queue import gold_questions, own_votes, sql
 from annotation.queue.available_items import asked_again, deferred_items, returned_items
@@ -65,7 +66,7 @@ def progress_of(project: Project, user: User) -> dict[str, Any]:
     waiting = _available_items(project, user, annotator, deferred, role=role)
     # not the size of the project: its difference to the other counts would be the number of hidden checks
     total = work["answered"] + work["skipped"] + waiting
-    return {"total": total, "waiting": waiting, **work}
+    return {"total": total, "waiting": waiting, "recomputing": is_recomputing(project), **work}
 
 
 def _own_work(annotator: Annotator, deferred: int) -> dict[str, Any]:
@@ -99,6 +100,9 @@ def _available_items(
     leased = again = 0
     if annotator:
         leased = _leases(annotator).count()
+    if is_recomputing(project):  # nothing else comes, and what comes then follows from others' answers
+        return leased
+    if annotator:
         again = _returned(project, annotator) + deferred
         again += asked_again(project, annotator).order_by().values("pk").count()
     new = _unleased_work(project, annotator)

@@ -87,7 +87,7 @@ def test_a_recomputation_that_ended_early_stays_pending_until_it_is_repeated(
         transitions.cancel(job)
     with pytest.raises(Conflict, match=end):
         builder.freeze(project, name="Set", version="1.0", by=curator())
-    exclusions.exclude_annotator(project.annotators.get(name="ann0"), by=curator())
+    projects.set_policy(project, policy="majority-na", by=curator())
     assert Job.objects.get(kind="recompute", state="queued").pk != job.pk
     transitions.cancel(Job.objects.get(kind="recompute", state="queued"))
     [finding] = pending_recomputation.check_pending("")

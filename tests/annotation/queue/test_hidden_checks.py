@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -33,9 +34,11 @@ from annotation.queue import (
     quality_settings,
     votes,
 )
+from annotation.queue.search import StillSearching
 from annotation.reports.progress import COUNT_HOLDS, answers_needed, progress_of
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict
+from evalsvc.core.jobs.models import Job
 from tests.cast.basics import run_job, sentence
 from tests.cast.projects import annotators, answer_item, curator, import_lines, project_with_items
 from tests.cast.replay import replayed
@@ -416,42 +419,6 @@ def test_whoever_withdraws_an_answer_shows_nobody_at_once_whether_others_can_fil
         assert leases.lease_next(project, idle) is None
 
 
-def test_taking_and_returning_while_a_recomputation_waits_takes_no_place_of_others(
-    project: Project, people: list[User], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each return took one, until only checks came to others."""
-    monkeypatch.setattr(recomputation, "RECOMPUTE_AT_ONCE", 0)
-    raise_k(project)
-    for _ in range(3):
-        for lease in leases.lease_several(project, people[0], n=60):
-            lease_endings.return_lease(lease.pk, people[0])
-    came = leases.lease_several(project, people[1], n=60)
-    assert sum(not lease.item.use for lease in came) == SENTENCES
-
-
-@pytest.mark.usefixtures("idle")
-def test_places_given_up_behind_a_running_job_are_free_once_it_is_done(
-    project: Project, people: list[User], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It does not come back to the items that it has passed: their places were lost."""
-    monkeypatch.setattr(recomputation, "RECOMPUTE_AT_ONCE", 0)
-    split_the_label(project)
-    recompute = recomputation.recompute
-
-    def interrupted(*args: Any) -> None:
-        recompute(*args)
-        for lease in leases.lease_several(project, people[1], n=4):
-            votes.skip(lease.item, people[1], client_id=uuid4(), reason="broken", base=lease.base)
-        assert recomputation.free_held_places() == 0
-
-    monkeypatch.setattr(recomputation, "recompute", interrupted)
-    run_job("recompute", project.pk)
-    assert recomputation.free_held_places() > 0
-    stored = list(project.items.order_by("pk").values("state", "free", "held"))
-    recompute(project)
-    assert stored == list(project.items.order_by("pk").values("state", "free", "held"))
-
-
 @pytest.mark.parametrize("withdraw", WITHDRAW)
 def test_of_the_answers_that_a_person_withdraws_one_an_hour_is_left_to_others(
     project: Project, people: list[User], idle: User, withdraw: Withdraw
@@ -475,9 +442,22 @@ def give_it_again(item: Item, user: User, number: int) -> None:
     answer_item(item, user, "B", base=number)
 
 
-@pytest.mark.parametrize("change", [split_the_label, ask_all, raise_k])
-@pytest.mark.parametrize("act", [skip_it, put_it_off, give_it_again])
-def test_what_others_do_frees_no_place_before_the_job_does(
+def seen_by(project: Project, user: User) -> Any:
+    """What a person gets to see: counts, own work, and what comes; `None` is nothing."""
+    try:
+        came = leases.lease_next(project, user)
+    except StillSearching as searching:
+        came = searching.reason
+    return progress_of(project, user), list(own_votes.history(project, user)), came
+
+
+CHANGES = [split_the_label, ask_all, ask_with_the_label, raise_k]
+ACTS = [skip_it, put_it_off, give_it_again, change_it_while_paused]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("act", ACTS)
+def test_while_a_recomputation_waits_no_act_of_others_shows(
     project: Project,
     people: list[User],
     idle: User,
@@ -485,15 +465,72 @@ def test_what_others_do_frees_no_place_before_the_job_does(
     act: Callable[[Item, User, int], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A sentence came to somebody who had nothing left at once, a check never."""
+    """A sentence came to somebody who had nothing left at once, a check never; so did answers asked again."""
     monkeypatch.setattr(recomputation, "RECOMPUTE_AT_ONCE", 0)
     change(project)
-    for item in project.items.live().order_by("rank"):
+    before = seen_by(project, idle)
+    for item in project.items.order_by("rank"):
         act(item, people[0], 1)
-        assert leases.lease_next(project, idle) is None
+        assert seen_by(project, idle) == before
     run_job("recompute", project.pk)
     came = leases.lease_several(project, idle, n=60)
     assert sum(not lease.item.use for lease in came) == SENTENCES
+    assert not progress_of(project, idle)["recomputing"]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("act", ACTS)
+def test_acts_while_a_recomputation_waits_leave_the_states_of_a_fresh_one(
+    project: Project,
+    people: list[User],
+    idle: User,
+    change: Callable[[Project], Any],
+    act: Callable[[Item, User, int], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also behind the job, which does not come back to the items that it has passed."""
+    monkeypatch.setattr(recomputation, "RECOMPUTE_AT_ONCE", 0)
+    monkeypatch.setattr(recomputation, "CHUNK", 3)
+    change(project)
+    items, recompute = list(project.items.order_by("rank")), recomputation.recompute_items
+
+    def interrupted(*args: Any) -> list[Item]:
+        done = recompute(*args)
+        for item in items[:3]:
+            act(item, people[0], 1)
+        del items[:3]
+        return done
+
+    monkeypatch.setattr(recomputation, "recompute_items", interrupted)
+    run_job("recompute", project.pk)
+    assert not items
+    stored = list(project.items.order_by("pk").values("state", "free", "gold", "extra"))
+    monkeypatch.setattr(recomputation, "recompute_items", recompute)
+    recomputation.recompute(project)
+    assert stored == list(project.items.order_by("pk").values("state", "free", "gold", "extra"))
+
+
+def test_nobody_is_leased_anything_while_a_recomputation_waits_but_keeps_what_they_had(
+    project: Project, people: list[User], client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = leases.lease_next(project, people[0])
+    assert held is not None
+    monkeypatch.setattr(recomputation, "RECOMPUTE_AT_ONCE", 0)
+    split_the_label(project)
+    client.force_login(people[0])
+    lease = partial(client.post, f"/api/v1/projects/{project.slug}/lease", {}, "application/json")
+    assert lease().json()["item"]["id"] == str(held.item.key)
+    answer_item(held.item, people[0], "A1")
+    reply = lease()
+    assert reply.status_code == 202
+    assert (reply.json()["wait"], reply.json()["reason"]) == (
+        3,
+        "The sentences of this project are being recomputed.",
+    )
+    Job.objects.filter(kind="recompute").update(state=Job.State.FAILED)
+    reply = lease()
+    assert (reply.status_code, reply.json()["code"]) == (409, "recomputing")
+    assert f"manage.py recompute {project.slug}" in reply.json()["hint"]
 
 
 def test_who_withdraws_answers_and_takes_them_back_delays_others_by_few_hours(
@@ -597,32 +634,8 @@ def test_excluded_answers_bring_no_sentence_again_before_the_checks(
     assert answer is not None
     exclusions.exclude_answer(answer, by=curator())
     exclusions.exclude_annotator(excluded, by=curator())
-    assert leases.lease_next(project, people[0]) is None
-    run_job("recompute", project.pk)
-    assert progress_of(project, people[0])["waiting"] == SENTENCES + CHECKS
-
-
-@pytest.mark.parametrize("change", ASK_AGAIN)
-@pytest.mark.parametrize("act", ["answer", "later", "return"])
-def test_what_others_do_asks_no_answer_again_before_the_job_does(
-    project: Project, people: list[User], change: Change, act: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What made the count of a colleague who had answered everything rise at once was a check."""
-    while lease := leases.lease_next(project, people[0]):
-        answer_item(lease.item, people[0], "A")
-    monkeypatch.setattr(recomputation, "RECOMPUTE_AT_ONCE", 0)
-    label = change(project)
-    for _ in range(SENTENCES + CHECKS):
-        lease = leases.lease_next(project, people[1])
-        assert lease is not None
-        if act == "answer":
-            answer_item(lease.item, people[1], label)
-        elif act == "later":
-            votes.skip(lease.item, people[1], client_id=uuid4(), reason=act, base=lease.base)
-        else:
-            lease_endings.return_lease(lease.pk, people[1])
-        assert not Answer.objects.filter(again=True).exists()
-        assert leases.lease_next(project, people[0]) is None
+    with pytest.raises(StillSearching):
+        leases.lease_next(project, people[0])
     run_job("recompute", project.pk)
     assert progress_of(project, people[0])["waiting"] == SENTENCES + CHECKS
 

@@ -417,4 +417,4 @@ def test_the_api_says_that_a_search_goes_on(client: Client, monkeypatch: pytest.
         if path == "lease" and not body:
             assert reply.status_code == 204
         else:
-            assert (reply.status_code, reply.json()) == (202, {"searching": True, "wait": 0})
+            assert (reply.status_code, reply.json()) == (202, {"searching": True, "wait": 0, "reason": ""})

@@ -94,6 +94,7 @@ async function lease(n) {
   refusal = "";
   if (response.status === 202) {
     // nothing yet; the search goes on
+    status.setSearch(data?.reason ?? "");
     if (data?.wait) await new Promise((resolve) => setTimeout(resolve, data.wait * 1000));
     return lease(n);
   }

@@ -45,6 +45,14 @@ export function setReserved(n) {
   showStatus();
 }
 
+const searchTexts = ["title", "text"].map((part) => $(`searching-${part}`).textContent);
+
+// Say what a request for sentences waits for: without a reason, for the search.
+export function setSearch(reason) {
+  const texts = reason ? ["One moment", `${reason} The next sentence appears when that is done.`] : searchTexts;
+  for (const [at, part] of ["title", "text"].entries()) $(`searching-${part}`).textContent = texts[at];
+}
+
 // The callbacks run when the project hands out and accepts nothing for now, and when it does again.
 export function whenStopped(stopped, resumed) {
   onStop = stopped;

@@ -10,6 +10,8 @@ import pytest
 from annotation import projects
 from annotation.models import Annotator, Vote
 from annotation.queue import pauses
+from evalsvc.core.jobs.models import Job
+from evalsvc.core.jobs.queue import enqueue
 from tests.annotation.browser_keyboard import (
     Start,
     chosen,
@@ -21,7 +23,7 @@ from tests.annotation.browser_keyboard import (
 )
 from tests.cast.basics import sentence
 from tests.cast.browser import log_in
-from tests.cast.projects import ProjectCast
+from tests.cast.projects import ProjectCast, import_lines
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Route
@@ -209,3 +211,14 @@ def test_a_sentence_with_a_rejected_answer_is_not_shown_again(page: Page, start:
     page.reload()
     page.locator("#finished[data-state=done]").wait_for()
     assert page.locator(".conflict").count() == 2
+
+
+def test_the_form_goes_on_by_itself_when_the_project_is_recomputed(page: Page, start: Start) -> None:
+    cast = start(sentence(1))
+    job = enqueue("recompute", cast.project.pk)
+    press(page, "1", "Enter")
+    page.get_by_text("The sentences of this project are being recomputed.").wait_for()
+    import_lines(cast.project, [sentence(2)], by=cast.curator)
+    Job.objects.filter(pk=job.pk).update(state=Job.State.DONE)
+    page.locator("#work").wait_for()
+    wait_until(page, lambda: ", s2." in page.locator("#sentence").inner_text())

@@ -45,12 +45,10 @@ export function setReserved(n) {
   showStatus();
 }
 
-const searchTexts = ["title", "text"].map((part) => $(`searching-${part}`).textContent);
-
 // Say what a request for sentences waits for: without a reason, for the search.
 export function setSearch(reason) {
-  const texts = reason ? ["One moment", `${reason} The next sentence appears when that is done.`] : searchTexts;
-  for (const [at, part] of ["title", "text"].entries()) $(`searching-${part}`).textContent = texts[at];
+  $("searching-text").hidden = Boolean(reason);
+  $("searching-reason").textContent = reason && `${reason} The next sentence appears when that is done.`;
 }
 
 // The callbacks run when the project hands out and accepts nothing for now, and when it does again.

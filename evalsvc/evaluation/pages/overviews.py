@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from evalsvc.evaluation.boards.ranking import Board
 from evalsvc.evaluation.boards.stored_boards import Stamp, changes
 from evalsvc.evaluation.boards.system_names import names_on_board
 from evalsvc.evaluation.comparison import board_comparison
-from evalsvc.evaluation.comparison.board_comparison import BoardComparison
+from evalsvc.evaluation.comparison.board_comparison import Band, BoardComparison
 from evalsvc.evaluation.models import Benchmark, BoardTests, Setting
 from evalsvc.evaluation.pages import charts
 from evalsvc.evaluation.roles import is_sealed
@@ -28,8 +28,8 @@ NAMED = 3  # systems in front by name
 class Summary(NamedTuple):
     """Board in a list; `front` names the systems that none is better than by a test, `band` their ranks.
 
-    Without tests it names those with the best mean. `last` is when the newest run on it came, not one that is
-    sealed.
+    Without tests, or where a system without one has as good a mean, it names those with the best mean.
+    `last` is when the newest run on it came, not one that is sealed.
     """
 
     counts: str
@@ -110,10 +110,9 @@ def _summary(board: Board, tests: BoardComparison | None) -> Summary:
     if not means:
         return Summary(counts, last=last)
     measure, ranks = board.ordering.measure, board.ordering.ranks
-    bands = tests.bands(measure.key) if tests else {}
-    front = [system for system in order if system in bands and bands[system].first == 1]
-    band = str(bands[front[0]]) if front else ""
-    front = front or [system for system in order if ranks[system] == 1]
+    bands = _front(board, tests.bands(measure.key)) if tests else {}
+    band = str(Band(1, max(each.last for each in bands.values()), len(bands))) if bands else ""
+    front = list(bands) or [system for system in order if ranks[system] == 1]
     names = [quoted(name) for name in names_on_board(board, front[:NAMED]).values()]
     named = ", ".join(names) + (f" and {counted(len(front) - NAMED, 'other')}" if len(front) > NAMED else "")
     return Summary(
@@ -125,3 +124,11 @@ def _summary(board: Board, tests: BoardComparison | None) -> Summary:
         rug=charts.rug(list(means.values()), best={means[system] for system in front}),
         last=last,
     )
+
+
+def _front(board: Board, bands: Mapping[int, Band]) -> dict[int, Band]:
+    """Return the systems that none is better than by a test, if all with as good a mean are tested."""
+    order, ranks = board.ordering.order, board.ordering.ranks
+    front = {system: bands[system] for system in order if system in bands and bands[system].first == 1}
+    least = max((ranks[system] for system in front), default=0)
+    return front if bands.keys() >= {system for system in order if ranks[system] <= least} else {}

@@ -186,8 +186,6 @@ def test_the_board_shows_bands_bold_figures_and_confirmed_reversals(
     assert [(line.rank, line.no_rank) for line in waiting] == [("–", ONE_RUN_OF_MANY), *[("–", NOT_YET)] * 3]
     assert {reason for pair in before.context["reversals"] for _, reason in pair["p"]} == {NO_P}
     compute()
-    summary = overviews([Benchmark.objects.get()])[0].summary
-    assert (summary.front, summary.band) == ("“Alder”, “Birch”", "1–2")
     by_macro = client.get(reverse("board", args=["rel"]), {"order": "macro_f1"}).content.decode()
     assert "“Cedar” is ahead of both other tested systems. Tested: 3 systems of 4." in by_macro
     response = client.get(reverse("board", args=["rel"]), {"columns": "macro_f1"})
@@ -228,6 +226,34 @@ def test_the_board_shows_bands_bold_figures_and_confirmed_reversals(
     [macro] = [row for row in tables["orders"] if row["order"] == "macro F1"]
     assert (macro["systems"], macro["confirmed"]) == (4, 2)
     assert macro["kept"] + macro["turned"] + macro["equal"] == 6
+
+
+@pytest.mark.parametrize("solo", [0.90, 0.809])
+def test_the_list_names_the_best_mean_where_a_system_with_as_good_a_mean_is_not_tested(
+    client: Client, cast: BenchmarkCast, solo: float
+) -> None:
+    begin(cast)
+    Score.objects.filter(evaluation__options_sha256="Solo0").update(value=solo)
+    compute()
+    summary = overviews([Benchmark.objects.get()])[0].summary
+    first = f"“Solo”, {100 * solo:.1f}" if solo == 0.90 else "“Alder”, 81.0"
+    assert (summary.front, summary.band) == (first, "")
+    assert str(summary.rug).count("rug--top") == 1
+    assert "the highest mean where a system" in client.get(reverse("boards")).content.decode()
+
+
+def test_the_list_has_the_ranks_that_tests_leave_open_of_all_the_systems_it_names(
+    cast: BenchmarkCast,
+) -> None:
+    benchmark = begin(cast).benchmark
+    Submission.objects.filter(system__name="Solo").update(withdrawn_at=timezone.now())
+    for run, micro in enumerate((0.60, 0.75, 0.90)):
+        add(cast, benchmark, "Dogwood", str(run), micro, 0.5)
+    compute()
+    found = bands(benchmark.settings.get())
+    assert [found[name] for name in ("Alder", "Birch", "Dogwood")] == ["1–3", "1–3", "1–4"]
+    summary = overviews([benchmark])[0].summary
+    assert (summary.front, summary.band) == ("“Alder”, “Birch”, “Dogwood”", "1–4")
 
 
 def test_figures_alone_give_no_rank(client: Client, cast: BenchmarkCast) -> None:

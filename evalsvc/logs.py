@@ -24,13 +24,14 @@ SECRET_PATH = re.compile(
     r"(?:/+(?!accept/|set-password/)[^/\s?#\"']+)?",
     re.IGNORECASE,
 )
-SECRET_TOKEN = re.compile(r"(evs_)[\w-]{8,}")
+SECRET_TOKEN = re.compile(r"(evs_|'Bearer )[\w-]{8,}")
 # In any other place: an invitation or reset by its form alone, and shorter pieces in lines that name either.
 # Each piece is tried from its start only: a long one would else take quadratic time.
-SECRET_WORD = re.compile("join|password|single-sign-on", re.IGNORECASE)
+SECRET_WORD = re.compile("join|password|single-sign-on|evs_", re.IGNORECASE)
 SECRET_FORM = re.compile(r"()(?<![\w-])(?:[\w-]+-[0-9a-fA-F]{32}|(?=[\w-]*[A-Z])(?=[\w-]*[a-z])[\w-]{43,})")
 SECRET_PIECE = re.compile(r"()(?<![\w-])(?=[\w-]*(?:[A-Z]|[0-9a-f]{16}))[\w-]{16,}")
-FIELDS = r"code|state|sessionid|error_description|(?![\w-]*_id=)(?=[\w-]*(?:token|secret|password))[\w-]*+"
+FIELDS = r"code|state|(?:__Host-)?sessionid|error_description"
+FIELDS += r"|(?![\w-]*_id=)(?=[\w-]*(?:token|secret|password))[\w-]*+"
 SECRET_FIELD = re.compile(rf"(?<![\w-])((?:{FIELDS})(?:\[\w*\])?=)[^&\s\"']+", re.IGNORECASE)
 SECRET_LINE = re.compile(r"(Invalid HTTP (?:method|request line): ).+")  # it may be anything
 WORD = re.compile(r"[^\s\"']+")

@@ -10,7 +10,7 @@ from typing import Any
 from gunicorn.glogging import Logger
 
 from evalsvc.logs import SecretsFilter, json_formatter, without_secrets
-from evalsvc.serving.request_buffer import LINE_BYTES
+from evalsvc.serving.request_buffer import HEAD_BYTES, LINE_BYTES, MOST_HEADERS
 from evalsvc.serving.unused_modules import without_unused
 
 JSON_FIELDS = {
@@ -33,7 +33,8 @@ logger_class = "evalsvc.serving.gunicorn_settings.MaskedLogger"
 worker_connections = 400
 umask = 0o077
 preload_app = True
-limit_request_line = LINE_BYTES
+# its own refusals are pages; `RequestBuffer` answers longer or more headers first
+limit_request_line, limit_request_field_size, limit_request_fields = LINE_BYTES, HEAD_BYTES, MOST_HEADERS
 accesslog = "-"
 access_log_format = '%(h)s - - %(t)s "%(r)s" %(s)s %(b)s "%(f)s" "%(a)s" %({x-request-id}o)s'
 control_socket_disable = True

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
-HEAD_SECONDS, HEAD_BYTES, LINE_BYTES = 10, 65_536, 8_190
+HEAD_SECONDS, HEAD_BYTES, LINE_BYTES, MOST_HEADERS = 10, 65_536, 8_190, 100
 BODY_GRACE_SECONDS, BODY_BYTES_PER_SECOND, SLICE_BYTES = 10, 10_000, 100_000
 SMALL_BODY_BYTES = 1_000_000  # every address takes it
 MEMORY_BYTES = 65_536  # of a body; a longer one goes to a temporary file
@@ -118,6 +118,8 @@ class RequestBuffer:
             self.refusal = Refusal(
                 414, f"The address has more than {LINE_BYTES:,} bytes. Send long fields in a form."
             )
+        elif head.count(b"\r\n") - 2 > MOST_HEADERS:
+            self.refusal = Refusal(431, f"The request has more than {MOST_HEADERS} headers.")
         elif len(COOKIE.findall(head)) > 1:  # each has a bound, but they would be read as one
             self.refusal = Refusal(400, "Send all cookies in one header.")
         elif CHUNKED.search(head):

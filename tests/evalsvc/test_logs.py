@@ -90,6 +90,12 @@ def test_times_of_the_log_are_in_utc() -> None:
         ("/password/sent/", "/password/sent/"),
         ("/password/", "/password/"),
         ("/single-sign-on/back/?code=sesame&state=sesame", "/single-sign-on/back/?code=***&state=***"),
+        (
+            "Invalid HTTP header name: '__Host-sessionid=sesame'",
+            "Invalid HTTP header name: '__Host-sessionid=***'",
+        ),
+        ("/boards/?q=evs_sesame-1234%0ABgm4di_DMhT5DwPjSsTLLPzE", "/boards/?q=evs_***%***"),
+        ("header value: 'Bearer acc-SESAME-1\\n'", "header value: 'Bearer ***\\n'"),
         ("/api/v1/evs_w3t-zrLMqsesame/x", "/api/v1/evs_***/x"),
         ("/api/v1/x?q=Bearer+evs_-esame1-234", "/api/v1/x?q=Bearer+evs_***"),
         ("/%2Fevs_sesame-1234", "/%2Fevs_***"),

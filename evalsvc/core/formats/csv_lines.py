@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Sequence
+from numbers import Number
 
 # What a spreadsheet runs as a formula begins so; some read the wide forms like the narrow ones.
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
+INNER = re.compile(rf"([;\t]\s*)(?=[{re.escape(''.join(FORMULAS))}])")
+
 END, MARKED_END = "\r\n", ";\r\n"
+
+
+def without_formulas(cell: object) -> object:
+    """Put an apostrophe before what a spreadsheet would run, also where it splits cells at semicolons."""
+    if isinstance(cell, Number):
+        return cell
+    text = INNER.sub(r"\1'", str(cell))
+    return f"'{text}" if text.startswith(FORMULAS) else text
 
 
 def csv_line(cells: Sequence[object]) -> bytes:

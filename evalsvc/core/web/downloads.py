@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
 from io import SEEK_END
 from itertools import chain
-from numbers import Number
 from typing import IO, Any
 
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 
-from evalsvc.core.formats.csv_lines import FORMULAS, csv_line
+from evalsvc.core.formats.csv_lines import csv_line, without_formulas
 from evalsvc.core.web.svg import literal
 
 BLOCK_BYTES = 1 << 16
@@ -55,12 +54,7 @@ def long_csv_file(name: str, heads: Sequence[str], rows: Iterable[Sequence[objec
 
 def _csv_lines(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[bytes]:
     for row in chain([heads], rows):
-        # an apostrophe before text that a spreadsheet would execute as a formula
-        cells = [
-            f"'{value}" if not isinstance(value, Number) and str(value).startswith(FORMULAS) else value
-            for value in row
-        ]
-        yield csv_line(cells)
+        yield csv_line([without_formulas(value) for value in row])
 
 
 def text_file(name: str, text: str, content_type: str = "text/plain") -> HttpResponse:

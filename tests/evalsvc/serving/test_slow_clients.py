@@ -137,6 +137,22 @@ def test_headers_without_end_are_refused_with_431(web: Web) -> None:
     assert status(connect(web, b"GET / HTTP/1.1\r\nX-A: " + b"a" * 70_000)) == 431
 
 
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ([b"X-A: " + b"a" * 60_000], 404),
+        ([b"X-A: a"] * 90, 404),
+        ([b"X-A: a"] * 101, 431),
+    ],
+)
+def test_long_and_many_headers_are_read_or_refused_as_a_problem(
+    web: Web, lines: list[bytes], expected: int
+) -> None:
+    request = b"\r\n".join([b"GET /api/v1/x HTTP/1.1", *lines, HEAD + b"Connection: close\r\n\r\n"])
+    head, _, body = answer(connect(web, request)).partition(b"\r\n\r\n")
+    assert (int(head.split(b" ")[1]), json.loads(body)["status"]) == (expected, expected)
+
+
 def test_a_long_address_is_answered_up_to_the_limit_and_refused_with_414_beyond(web: Web) -> None:
     for size, expected in ((8_100, 404), (8_200, 414)):
         line = b"GET /api/v1/x?y=" + b"a" * (size - 25) + b" HTTP/1.1\r\n"

@@ -104,9 +104,13 @@ def test_a_page_is_chosen_by_its_number(text: str, first: int) -> None:
     assert next(iter(page_of(RequestFactory().get("/", {"page": text}), range(30), size=20))) == first
 
 
-def test_a_semicolon_in_a_table_splits_no_cell_where_cells_end_at_semicolons() -> None:
-    content = csv_file("t.csv", ["name", "n"], [["x;=1+1;y", 3], ["plain", 2]]).content.decode()
-    assert content == 'name,n\r\n"x;=1+1;y",3\r\nplain,2\r\n'
+def test_no_cell_begins_like_a_formula_where_cells_end_at_semicolons() -> None:
+    """A quote within a line protects nothing there."""
+    rows = [["x;=1+1;y", "x; \t@a;-"], ["plain", "a; b=1"]]
+    content = csv_file("t.csv", ["name", "more"], rows).content.decode()
+    assert content == 'name,more\r\n"x;\'=1+1;y","x; \t\'@a;\'-"\r\nplain,"a; b=1"\r\n'
+    cells = [cell for line in csv.reader(io.StringIO(content), delimiter=";") for cell in line]
+    assert not [cell for cell in cells if cell.strip().startswith(tuple("=+-@"))]
 
 
 FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\r=1", "\n=1", "＝1"]

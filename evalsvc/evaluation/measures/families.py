@@ -136,8 +136,9 @@ FAMILIES: dict[str, Family] = {
         "As strict, but both entities need only overlap those of the gold. Each predicted relation counts "
         "for at most one gold relation; the number of correct ones is the largest one-to-one pairing.",
         ("joint",),
-        "A head of one word matches as well as a whole phrase. This is above both other modes for the "
-        "same file.",
+        "A head of one word matches as well as a whole phrase. This is above strict for the same file. "
+        "Against boundaries it can be above or below: types of entities count here, their exact bounds "
+        "there.",
     ),
 }
 

@@ -63,3 +63,9 @@ def test_every_source_of_a_measure_has_its_entries_for_bibtex() -> None:
         assert entry.split("{")[1].rstrip(",\n ").startswith(key)
         assert entry.isascii()
         assert entry.count("{") == entry.count("}")
+
+
+def test_relaxed_relations_are_not_said_to_be_above_boundaries() -> None:
+    """With a wrong type at an end a relation is right by boundaries alone."""
+    traps = FAMILIES["relation_relaxed"].traps
+    assert "Against boundaries it can be above or below" in traps

@@ -118,6 +118,15 @@ def shows_outcomes(test_set: TestSet, *, with_gold: bool) -> bool:
     return with_gold or project is None or reads_label_counts(project, VIEWER)
 
 
+def shows_undecided(test_set: TestSet, *, curates: bool) -> bool:
+    """True if figures over the answers to sentences that a set leaves out may be shown.
+
+    They are still undecided until its project is closed: beside the answers that a release with its gold
+    lists, such a figure tells those to a single sentence.
+    """
+    return curates or shows_outcomes(test_set, with_gold=False)
+
+
 def require_outcomes(test_set: TestSet, user: User) -> None:
     """Require a person who may read figures of a frozen set."""
     if not shows_outcomes(test_set, with_gold=test_set.known_to(user)):

@@ -26,8 +26,9 @@ from annotation.api.projects import (
     state_parameter,
 )
 from annotation.freezing import builder
-from annotation.models import Batch, MadeExport
+from annotation.models import Batch, MadeExport, Project
 from annotation.releases.publishing import record_download
+from annotation.releases.shown_statistics import shown_statistics
 from annotation.testset import (
     Kind,
     Origin,
@@ -85,7 +86,10 @@ class TestSetSerializer(serializers.ModelSerializer[TestSet]):
     @extend_schema_field({"type": "object", "additionalProperties": {}, "nullable": True})
     def get_statistics(self, test_set: TestSet) -> dict[str, Any] | None:
         """Return the figures; null until they are computed, and you may read them."""
-        return test_set.statistics if self._shows_outcomes(test_set) else None
+        if not self._shows_outcomes(test_set):
+            return None
+        undecided = roles.shows_undecided(test_set, curates=test_set.project_id in self._curated)
+        return shown_statistics(test_set, of_left_out=True, of_undecided=undecided)
 
     def get_sha256(self, test_set: TestSet) -> str | None:
         """Return the digest of the gold lines; null unless you may learn this gold."""
@@ -97,6 +101,17 @@ class TestSetSerializer(serializers.ModelSerializer[TestSet]):
 
     def _shows_outcomes(self, test_set: TestSet) -> bool:
         return roles.shows_outcomes(test_set, with_gold=test_set.pk in self._known)
+
+    @cached_property
+    def _curated(self) -> set[int]:
+        """Keys of the projects that the person curates."""
+        user = person(self.context["request"])
+        own = (
+            Project.objects.all()
+            if user.is_superuser
+            else Project.objects.filter(members__user=user, members__role=roles.CURATOR)
+        )
+        return set(own.values_list("pk", flat=True))
 
     @cached_property
     def _known(self) -> set[int]:

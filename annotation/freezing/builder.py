@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.db import transaction
@@ -33,6 +34,8 @@ from evalsvc.core.web.formatting import counted
 
 VERSION = re.compile(r"\d{1,5}\.\d{1,5}(\.\d{1,5})?(-[0-9A-Za-z.-]+)?", re.ASCII)
 RULES = ("inventory_stamp", "policy", "k", "spans_may_overlap")
+Agreement = Callable[[TestSet, Sequence[writer.FrozenLine], Progress], dict[str, Any]]
+"""Computes the agreement over the written lines of a set and those that it leaves out."""
 
 
 # ---- before a freeze ------------------------------------------------------------------------------
@@ -98,8 +101,11 @@ def _require_decided(counts: dict[str, int], n_unanswerable: int, leave_out: boo
     raise Conflict("not_settled", f"{is_open} and {counts['disputed']:,} disputed.", hint=hint)
 
 
-def build(test_set: TestSet, progress: Progress) -> Store:
-    """Write the lines of both sets; the returned store seals them together."""
+def build(test_set: TestSet, progress: Progress, agreement: Agreement) -> Store:
+    """Write the lines of both sets; the returned store seals them together.
+
+    Answers to sentences that are left out are not in the lines: `agreement` compares them now.
+    """
     assert test_set.project is not None
     project = Project.objects.get(pk=test_set.project.pk)
     if pending_recomputation.is_recomputing(project):
@@ -128,6 +134,10 @@ def build(test_set: TestSet, progress: Progress) -> Store:
     more = {"leave_out": leave_out, **guideline, "inventory": label_texts(project)}
     manifest = common | annotated.manifest() | more
     _require_new(test_set, writer.digests(test_set), labels, manifest)
+    test_set.manifest, test_set.labels = manifest, labels
+    manifest["agreement"] = {"left_out": len(annotated.answered)} | (
+        agreement(test_set, annotated.answered, progress) if annotated.answered else {}
+    )
     parts = [(test_set, n_annotated, manifest)]
     source_set = TestSet.objects.filter(twin=test_set).first()
     if source_set is not None:
@@ -173,7 +183,7 @@ def same_as(failed: TestSet) -> TestSet | None:
 
 def _comparable(manifest: dict[str, Any]) -> dict[str, Any]:
     """Return what makes a difference; the numbers of answers follow from the provenance."""
-    beside = ("evalsvc", "leave_out", "k_of_items", "answers_of_items", "binds_files")
+    beside = ("evalsvc", "leave_out", "k_of_items", "answers_of_items", "binds_files", "agreement")
     return {name: value for name, value in manifest.items() if name not in beside}
 
 

@@ -23,6 +23,7 @@ from evalsvc.core.formats.records import token_starts
 
 UNDECIDED = (Item.State.OPEN, Item.State.DISPUTED)
 DECIDED = (Item.State.SETTLED, Item.State.ADJUDICATED)
+NO_LABELS: dict[str, Any] = {"spans": [], "relations": []}
 
 
 class AnnotatedLines:
@@ -31,6 +32,7 @@ class AnnotatedLines:
     def __init__(self, project: Project) -> None:
         self.project = project
         self.left_out: dict[str, list[str]] = {}
+        self.answered: list[writer.FrozenLine] = []  # those left out that several people answered
         self.states: Counter[str] = Counter()
         self.decisions: list[dict[str, str]] = []
         self.emptied = self.n_answers = 0
@@ -48,6 +50,7 @@ class AnnotatedLines:
         """Return the lines of some items, with the answers and decisions that their states follow from."""
         lines, keys = [], [item.pk for item in items]
         decided = provenance.of([item for item in items if item.state in DECIDED])
+        undecided = provenance.of_undecided([item for item in items if item.state not in DECIDED])
         for item in items:
             self.states[item.state] += 1
             self.emptied += item.emptied
@@ -55,6 +58,8 @@ class AnnotatedLines:
                 lines.append(writer.FrozenLine(gold_line(item, item.gold), decided[item.pk]))
             else:
                 self.left_out.setdefault(item.state, []).append(item.external_id)
+                if answers := undecided.get(item.pk):
+                    self.answered.append(writer.FrozenLine(gold_line(item, NO_LABELS), answers))
         self.n_answers += Answer.objects.filter(item__in=keys).active().count()
         self.decisions += decision_notes(keys)
         return lines

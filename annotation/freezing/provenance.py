@@ -27,12 +27,16 @@ class ProvenanceWriter:
     def of(self, items: Sequence[Item]) -> dict[int, dict[str, Any]]:
         """Return the provenance of each item by its key in the database."""
         keys = [item.pk for item in items]
-        answers: dict[int, list[Answer]] = defaultdict(list)
-        for answer in Answer.objects.filter(item__in=keys).active().select_related("vote"):
-            answers[answer.item_id].append(answer)
+        answers = _answers(keys)
         active = Adjudication.objects.filter(item__in=keys).active()
         decisions = {decision.item_id: decision for decision in active}
         return {item.pk: self._item(item, answers[item.pk], decisions.get(item.pk)) for item in items}
+
+    def of_undecided(self, items: Sequence[Item]) -> dict[int, dict[str, Any]]:
+        """Return what can be compared of undecided items with two or more answers that are not set aside."""
+        found = _answers([item.pk for item in items])
+        several = [item for item in items if sum(not each.set_aside for each in found[item.pk]) > 1]
+        return {item.pk: self._item(item, found[item.pk], None) for item in several}
 
     def _item(self, item: Item, answers: list[Answer], decision: Adjudication | None) -> dict[str, Any]:
         k = answers_needed(item, self.rules.project)
@@ -92,6 +96,14 @@ class ProvenanceWriter:
         row = {"by": by, "at": decision.at.isoformat(), "relations": decision.payload["relations"]}
         more = {"spans": decision.payload["spans"], "reason": decision.reason, "in_bulk": bool(decision.bulk)}
         return row | {name: value for name, value in more.items() if value}
+
+
+def _answers(items: Sequence[int]) -> dict[int, list[Answer]]:
+    """Return the active answers by item."""
+    found: dict[int, list[Answer]] = defaultdict(list)
+    for answer in Answer.objects.filter(item__in=items).active().select_related("vote"):
+        found[answer.item_id].append(answer)
+    return found
 
 
 def not_counted(answer: Answer) -> str:

@@ -30,7 +30,7 @@ def figures(content: Composition, *, route: str) -> dict[str, Any]:
 
 
 def pattern_figure(content: Composition, *, route: str = "") -> Figure | None:
-    """Draw the vote patterns; bars in the second colour were decided by a person."""
+    """Draw the vote patterns; bars in the second colour were decided by an adjudicator."""
     patterns: list[dict[str, Any]] = content.answers.get("patterns") or []
     if not patterns:
         return None
@@ -38,21 +38,42 @@ def pattern_figure(content: Composition, *, route: str = "") -> Figure | None:
     settled = sum(row["n"] for row in patterns if row["state"] == "settled")
     rows = [(row["pattern"] or "no label", row["n"], row["state"] == "settled") for row in patterns]
     shown = rows[:MAX_PATTERNS]
-    for is_settled, name in ((True, "others, by the rule"), (False, "others, by a person")):
+    for is_settled, name in ((True, "others, by the rule"), (False, "others, by an adjudicator")):
         n = sum(row[1] for row in rows[MAX_PATTERNS:] if row[2] == is_settled)
         shown += [(name, n, is_settled)] if n else []
-    noun = "Sentences" if content.relations else "Texts"
+    noun = f"{content.noun.capitalize()}s"
     return Figure(
-        title=f"{100 * settled / total:.1f} % were settled by the rule",
-        caption=f"{noun} by how the answers split. Orange: decided by one person.",
+        title=_settled(content, settled, total),
+        caption=_caption(content, noun, adjudicated=total - settled),
         drawing=_bars(shown, total),
         name="Vote patterns",
         **_urls(content, "patterns", route),
         table=DataTable(
             ("Split", noun, "Decided by"),
-            [(pattern, f"{n:,}", "the rule" if by_rule else "a person") for pattern, n, by_rule in rows],
+            [
+                (pattern, f"{n:,}", "the rule" if by_rule else "an adjudicator")
+                for pattern, n, by_rule in rows
+            ],
         ),
     )
+
+
+def _settled(content: Composition, settled: int, total: int) -> str:
+    """Count what the rule settled among what it could settle: lines, and disputes that were left out."""
+    disputed = content.n_disputed
+    among = total + (disputed or 0)
+    of = counted(among, "kept line" if disputed is None else content.noun)
+    return f"The rule settled {settled:,} of {of} ({100 * settled / among:.1f} %)"
+
+
+def _caption(content: Composition, noun: str, *, adjudicated: int) -> str:
+    parts = [f"{noun} by how the answers split."]
+    parts += ["Each had one answer that counted."] if content.one_answer_each else []
+    parts += ["Orange: decided by an adjudicator."] if adjudicated else []
+    if content.n_disputed:
+        left = counted(content.n_disputed, f"disputed {content.noun}")
+        parts.append(f"Not drawn: {left} left out.")
+    return " ".join(parts)
 
 
 def _urls(content: Composition, name: str, route: str) -> dict[str, str]:

@@ -309,7 +309,7 @@ def release_page(request: HttpRequest, slug: str) -> HttpResponse:
     context: dict[str, Any] = {
         "publication": publication,
         "set": test_set,
-        "content": Composition(test_set, with_gold=with_gold, in_release=True),
+        "content": Composition(test_set, with_gold=with_gold, in_release=True, may_download=may_download),
         "card": card,
         "words": to_html(card.words),
         "cite": citation_text(test_set, with_gold=with_gold and shows_digests),

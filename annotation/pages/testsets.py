@@ -169,7 +169,7 @@ def test_set(request: HttpRequest, slug: str) -> HttpResponse:
         return render(request, "annotation/_freeze_state.html", context)
     project, is_known = test_set.project, test_set.known_to(user)
     context = {
-        "content": Composition(test_set, with_gold=is_known),
+        "content": Composition(test_set, with_gold=is_known, curates=test_set.readable_by(user)),
         "is_known": is_known,
         "set": test_set,
         "heading": f"{test_set}, source labels" if test_set.origin == Origin.SOURCE else str(test_set),

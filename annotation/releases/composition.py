@@ -9,6 +9,7 @@ from typing import Any
 
 from annotation import roles
 from annotation.models.project import RULE_TITLES
+from annotation.releases.shown_statistics import Statistics, left_out_counts, shown_statistics
 from annotation.testset import Kind, Origin, TestSet, label_titles
 from evalsvc.core.formats.problem_kinds import KINDS
 from evalsvc.core.web.figures import Stat
@@ -17,7 +18,6 @@ from evalsvc.core.web.formatting import DASH, counted
 MAX_BARS = 20
 MAX_TITLE = 26
 MAX_NAMED = 30
-Statistics = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,18 +101,53 @@ def _ends(estimate: Mapping[str, Any]) -> str:
     return f"{_coefficient(estimate['low'])} to {_coefficient(estimate['high'])}"
 
 
+def _states(counts: Mapping[str, int], noun: str) -> str:
+    parts = [f"{n:,} {state}" for state, n in counts.items()]
+    return f"{' and '.join(parts)} {noun if sum(counts.values()) == 1 else f'{noun}s'}"
+
+
+def _agreement(figures: Mapping[str, Any], of: str, note: str) -> list[Stat]:
+    """Return the agreement of complete answers, or of spans, with its interval."""
+    overall, spans = figures.get("overall") or {}, figures.get("spans") or {}
+    found = (
+        ("α", "with MASI distance", overall.get("alpha_masi") or {}),
+        ("F1 of pairs", "of annotators", spans.get("f1") or {}),
+    )
+    aside = figures.get("set_aside")
+    notes = [note] if note else []
+    notes += [f"without {counted(aside, 'answer')} set aside"] if aside else []
+    return [
+        Stat(f"{name}{of}", _coefficient(figure["value"]), "; ".join([what, _ends(figure), *notes]))
+        for name, what, figure in found
+        if figure.get("value") is not None
+    ]
+
+
 class Composition:
     """Contents of a test set as its page shows them.
 
-    `with_gold` is true for people who may learn the gold, and for releases that contain it.
+    `with_gold` is true for people who may learn the gold, and for releases that contain it. While the project
+    is open, what was left out is counted beside the gold for those who `may_download` it, and the answers to
+    it are for people who curate it.
     """
 
-    def __init__(self, test_set: TestSet, *, with_gold: bool = True, in_release: bool = False) -> None:
+    def __init__(
+        self,
+        test_set: TestSet,
+        *,
+        with_gold: bool = True,
+        in_release: bool = False,
+        may_download: bool = True,
+        curates: bool = False,
+    ) -> None:
         self.set, self.manifest = test_set, test_set.manifest
         self.with_gold, self.in_release = with_gold, in_release
         self.with_outcomes = roles.shows_outcomes(test_set, with_gold=with_gold)
         self.described = test_set.statistics is not None
-        self.statistics: Statistics = test_set.statistics or {}
+        self.counts_left_out = roles.shows_outcomes(test_set, with_gold=with_gold and may_download)
+        undecided = roles.shows_undecided(test_set, curates=curates)
+        shown = shown_statistics(test_set, of_left_out=self.counts_left_out, of_undecided=undecided)
+        self.statistics: Statistics = shown or {}
         self.annotated = test_set.origin == Origin.ANNOTATED
         self.relations = test_set.kind == Kind.RELATIONS
         self.noun = "sentence" if self.relations else "text"
@@ -185,10 +220,15 @@ class Composition:
             Stat("Tokens", write("tokens", "{:,}"), self._tokenised),
             Stat(self.negative_title, write("na_share", "{:.1f} %", 100), f"of {self.noun}s"),
             Stat("Perplexity", write("perplexity_without_negative", "{:.1f}"), perplexity),
-            Stat("Imbalance", write("ratio", "{:,.0f} : 1"), "most to least frequent label"),
+            Stat("Imbalance", self._imbalance, "most to least frequent label"),
             *self._answer_stats,
         ]
         return [stat for stat in stats if stat.figure]
+
+    @property
+    def _imbalance(self) -> str:
+        ratio = self.statistics.get("ratio")
+        return "" if ratio is None else f"{ratio:,.{int(ratio < 10)}f} : 1"
 
     @property
     def _tokenised(self) -> str:
@@ -205,20 +245,42 @@ class Composition:
     @property
     def _answer_stats(self) -> list[Stat]:
         """Agreement with its interval, and the time that the counted answers took."""
-        agreement = self.answers.get("agreement") or {}
-        overall = agreement.get("overall") or {}
-        spans = agreement.get("spans") or {}
-        alpha, f1 = overall.get("alpha_masi") or {}, spans.get("f1") or {}
-        stats = []
-        if alpha.get("value") is not None:
-            stats.append(Stat("α", _coefficient(alpha["value"]), f"with MASI distance; {_ends(alpha)}"))
-        if f1.get("value") is not None:
-            stats.append(Stat("F1 of pairs", _coefficient(f1["value"]), f"of annotators; {_ends(f1)}"))
+        of_all, of_lines = self.answers.get("agreement_of_all"), self.answers.get("agreement") or {}
+        kept = " of the lines kept" if of_all or self._left_out_beside else ""
+        stats = _agreement(of_lines, kept, "" if of_all else self._left_out_beside)
+        if of_all:
+            where = f"over all {counted(of_all['sentences'], self.noun)} with two or more answers"
+            stats = [*_agreement(of_all, "", where), *stats]
         time = self.answers.get("time") or {}
         if time.get("minutes_per_item") is not None:
             minutes = f"{time['minutes_per_item']:.1f}"
             stats.append(Stat("Minutes", minutes, f"per item, median of {time['items']:,} timed ones"))
         return stats
+
+    @property
+    def _left_out_beside(self) -> str:
+        """Name what was left out beside figures of the lines, if that had answers which could be compared.
+
+        Earlier versions recorded no answers of sentences that were left out.
+        """
+        counts = left_out_counts(self.set)
+        recorded = self.manifest.get("agreement", {"left_out": sum(counts.values())})
+        if not self.counts_left_out:
+            return f"some {self.noun}s were left out" if counts else ""
+        of = " of the whole" if self.manifest.get("split") else ""
+        return f"without {_states(counts, self.noun)}{of}" if recorded["left_out"] else ""
+
+    @property
+    def n_disputed(self) -> int | None:
+        """The disputed sentences that were left out; None if it is not known or shown how many."""
+        counts = left_out_counts(self.set)
+        known = self.counts_left_out and not self.manifest.get("split")
+        return counts.get("disputed", 0) if known or not counts else None
+
+    @property
+    def one_answer_each(self) -> bool:
+        """True if every line had a single answer that counted."""
+        return self.with_outcomes and self.manifest.get("answers_of_items") == [1, 1]
 
     @property
     def other_rule(self) -> str:
@@ -286,7 +348,8 @@ class Composition:
             facts.append(("Rule", f"{RULE_TITLES.get(policy, policy)}; {answers} per {self.noun}"))
         with_counts = self.with_outcomes and (self.with_gold or not self.in_release)
         if with_counts and self.annotated and (counts := manifest.get("counts")):
-            decided = f"{counts['settled']:,} by majority, {counts['adjudicated']:,} by an adjudicator"
+            rule = "one answer" if self.one_answer_each else "majority"
+            decided = f"{counts['settled']:,} by {rule}, {counts['adjudicated']:,} by an adjudicator"
             facts.append(("Outcomes", decided))
         if steps := manifest.get("ontology"):
             facts.append(("Ontology", f"{counted(len(steps), 'step')} of merging, deleting or renaming"))
@@ -328,14 +391,11 @@ class Composition:
 
     @property
     def left_out(self) -> str:
-        left = self.manifest.get("left_out") or {}
-        counts = {state: len(ids) if isinstance(ids, list) else ids for state, ids in left.items()}
-        if not self.with_outcomes:
-            return f"Some {self.noun}s were left out." if any(counts.values()) else ""
+        counts = left_out_counts(self.set)
+        if not self.counts_left_out:
+            return f"Some {self.noun}s were left out." if counts else ""
         unusable = counts.pop("unusable", 0)
-        parts = [f"{n:,} {state}" for state, n in counts.items() if n]
-        noun = self.noun if sum(counts.values()) == 1 else f"{self.noun}s"
-        text = [f"Left out by the curator: {' and '.join(parts)} {noun}."] if parts else []
+        text = [f"Left out by the curator: {_states(counts, self.noun)}."] if counts else []
         text += [f"Broken, or with a wrongly marked entity: {unusable:,}."] if unusable else []
         listed = ["The manifest lists them."] if text and self.with_gold else []
         return " ".join([*text, *listed])

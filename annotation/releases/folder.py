@@ -64,7 +64,7 @@ def files(test_set: TestSet, *, with_gold: bool = True) -> list[ReleaseFile]:
         *_bound_files(test_set, with_gold=with_gold),
     ]
     if with_gold:
-        parts.append(_json(STATISTICS, "statistics of the gold", test_set.statistics))
+        parts.append(_json(STATISTICS, "statistics of the gold", content.statistics))
     parts += line_files(test_set, with_gold=with_gold)
     listed = sorted([(file.name, file.purpose) for file in parts] + [(SUMS, "SHA-256 of all other files")])
     return sorted(parts, key=lambda file: file.name)
@@ -163,7 +163,10 @@ def _made_of(stored: dict[str, Any]) -> dict[str, Any]:
 
 
 IN_BLIND_MANIFEST = ("project", "policy", "policy_version", "k", "na_means", "spans_may_overlap", "evalsvc")
-NOT_IN_MANIFEST = ("guideline", "inventory", "ontology", "decisions", "people", "options", "binds_files")
+NOT_IN_MANIFEST = (
+    *("guideline", "inventory", "ontology", "decisions", "people", "options", "binds_files"),
+    "agreement",  # in the statistics, once it may be shown
+)
 
 
 def _ontology(test_set: TestSet, *, with_gold: bool) -> dict[str, Any]:

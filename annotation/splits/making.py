@@ -205,7 +205,8 @@ def build(test_set: TestSet, progress: Progress) -> Store:
 
 def _manifest(whole: TestSet, stated: dict[str, Any]) -> dict[str, Any]:
     manifest = whole.manifest | {"split": stated, "evalsvc": settings.VERSION}
-    manifest.pop("provenance_sha256", None)
+    for of_the_whole in ("provenance_sha256", "agreement"):
+        manifest.pop(of_the_whole, None)
     return manifest
 
 

@@ -18,6 +18,7 @@ from tests.cast.basics import sentence
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast
 from tests.cast.projects import answered_item, create_project, curator, import_lines
 from workers.handlers import annotation, score
+from workers.scoring.provenance import agreement_with
 
 
 @pytest.fixture(autouse=True)
@@ -70,7 +71,7 @@ def answered() -> Any:
 
 def test_a_test_set_and_its_source_set_are_frozen(answered: Any) -> None:
     made = builder.freeze(answered, name="Trial", version="1.0", by=curator())
-    store = builder.build(made, both_write)
+    store = builder.build(made, both_write, agreement_with)
     with transaction.atomic():
         store()
     made.refresh_from_db()

@@ -20,6 +20,7 @@ from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.transitions import Store
 from workers.scoring.agreement import agreement_figures
 from workers.scoring.answer_columns import AnswerColumns
+from workers.scoring.provenance import agreement_with
 
 STEP = 2_000
 
@@ -34,7 +35,8 @@ def import_file(subject: int, progress: Progress) -> Store:
 
 def freeze(subject: int, progress: Progress) -> Store:
     """Build a test set and its source set."""
-    return builder.build(TestSet.objects.select_related("project").get(pk=subject), progress)
+    test_set = TestSet.objects.select_related("project").get(pk=subject)
+    return builder.build(test_set, progress, agreement_with)
 
 
 def split(subject: int, progress: Progress) -> Store:

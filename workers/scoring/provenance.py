@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from annotation.consensus import majority
 from annotation.consensus.choices import choices_of
+from annotation.freezing.writer import FrozenLine
 from annotation.releases.outcome import Judge, ProvenanceRow
 from annotation.releases.sides import rules_of
 from annotation.testset import Kind, TestSet, export_lines, provenance_lines
@@ -31,29 +33,75 @@ def provenance_figures(test_set: TestSet, progress: Progress) -> Figure:
     decode = msgspec.json.Decoder(ProvenanceRow).decode
     for line in map(decode, provenance_lines(test_set)):
         figures.add(line)
-    figures.add_texts()
     return figures.result(progress)
+
+
+def agreement_with(test_set: TestSet, left_out: Sequence[FrozenLine], progress: Progress) -> Figure:
+    """Return the agreement over the lines of a set together with sentences that it leaves out."""
+    compared = _Compared(test_set)
+    for line in map(msgspec.json.Decoder(ProvenanceRow).decode, provenance_lines(test_set)):
+        compared.add(line)
+    for left in left_out:
+        compared.add(msgspec.convert(left.provenance, ProvenanceRow))
+        compared.add_text(left.gold)
+    found = compared.figures(progress)
+    if spans := found.get("spans"):  # those by type are of the report of the project
+        found = found | {"spans": {name: spans[name] for name in ("f1", "token_alpha")}}
+    return {"sentences": compared.several} | found
+
+
+class _Compared:
+    """Answers mapped to the labels of a set, without those that were set aside."""
+
+    def __init__(self, test_set: TestSet) -> None:
+        self.set, self.judge = test_set, Judge(rules_of(test_set.manifest))
+        self.columns, self.set_aside = AnswerColumns(), 0
+
+    def add(self, line: ProvenanceRow) -> None:
+        for answer in line.answers:
+            if answer.not_counted == "excluded":
+                self.set_aside += 1
+                continue
+            payload = self.judge.mapped(answer.payload())
+            self.columns.add(line.id, answer.by, answer.by, payload, blank=answer.blank)
+
+    def add_text(self, item: dict[str, Any]) -> None:
+        """Add a text, which agreement on the tokens of spans needs."""
+        if self.set.kind != Kind.RELATIONS and item["id"] in self.columns.items:
+            tokens = item.get("tokens")
+            text = item.get("text") or (" ".join(tokens) if tokens else "")
+            self.columns.add_text(item["id"], text, tokens)
+
+    @property
+    def several(self) -> int:
+        """Count the items with two or more answers."""
+        return int(np.sum(np.bincount(self.columns.item, minlength=1) > 1))
+
+    def figures(self, progress: Progress) -> Figure:
+        if not self.columns.item:
+            return {}
+        for item in map(msgspec.json.decode, export_lines(self.set)):
+            self.add_text(item)
+        labels = [label["name"] for label in self.set.labels]
+        by_label = self.set.kind == Kind.RELATIONS
+        found = overall_agreement(self.columns, labels, by_label=by_label, progress=progress)
+        return found | ({"set_aside": self.set_aside} if self.set_aside else {})
 
 
 class _ProvenanceFigures:
     def __init__(self, test_set: TestSet) -> None:
-        self.set, manifest = test_set, test_set.manifest
-        self.judge = Judge(rules_of(manifest))
+        self.compared, manifest = _Compared(test_set), test_set.manifest
+        self.judge = self.compared.judge
         majority_rule = manifest["policy"] == majority.MAJORITY
         self.other = majority.MAJORITY_NA if majority_rule else majority.MAJORITY
         self.patterns: Counter[tuple[str, str]] = Counter()
-        self.columns = AnswerColumns()
         self.item_minutes: list[float] = []
         self.answer_seconds: list[float] = []
         self.other_settles = self.decided_alike = 0
 
     def add(self, line: ProvenanceRow) -> None:
         self.patterns[line.pattern, line.state] += 1
-        for answer in line.answers:
-            if answer.not_counted == "excluded":
-                continue
-            payload = self.judge.mapped(answer.payload())
-            self.columns.add(line.id, answer.by, answer.by, payload, blank=answer.blank)
+        self.compared.add(line)
         self._add_times([answer.milliseconds for answer in line.answers if not answer.not_counted])
         if line.decision is not None:
             self._compare_rules(line)
@@ -70,22 +118,7 @@ class _ProvenanceFigures:
             self.other_settles += 1
             self.decided_alike += choices_of(other) == choices_of(decided)
 
-    def add_texts(self) -> None:
-        """Add the texts, which agreement on the tokens of spans needs."""
-        if self.set.kind == Kind.RELATIONS:
-            return
-        for item in self._items():
-            if item["id"] in self.columns.items:
-                tokens = item.get("tokens")
-                text = item.get("text") or (" ".join(tokens) if tokens else "")
-                self.columns.add_text(item["id"], text, tokens)
-
-    def _items(self) -> Iterator[dict[str, Any]]:
-        return map(msgspec.json.decode, export_lines(self.set))
-
     def result(self, progress: Progress) -> Figure:
-        labels = [label["name"] for label in self.set.labels]
-        by_label = self.set.kind == Kind.RELATIONS
         return {
             "patterns": [
                 {"pattern": pattern, "state": state, "n": n}
@@ -96,9 +129,7 @@ class _ProvenanceFigures:
                 "settles": self.other_settles,
                 "as_decided": self.decided_alike,
             },
-            "agreement": overall_agreement(self.columns, labels, by_label=by_label, progress=progress)
-            if self.columns.item
-            else {},
+            "agreement": self.compared.figures(progress),
             "time": {
                 "answers": len(self.answer_seconds),
                 "seconds_per_answer": _median(self.answer_seconds),

@@ -34,6 +34,7 @@ from tests.cast.projects import (
 )
 from tests.cast.replay import replayed
 from tests.errors import code
+from workers.scoring.provenance import agreement_with
 
 
 @replayed
@@ -255,7 +256,7 @@ def test_a_cancelled_freeze_with_source_labels_can_be_repeated_under_its_name() 
 def test_labels_changed_while_lines_are_written_make_the_freeze_start_again() -> None:
     project = voting_project()
     made = builder.freeze(project, name="Trial", version="1.0", leave_out=True, by=curator())
-    store = builder.build(made, lambda done, total, note: None)
+    store = builder.build(made, lambda done, total, note: None, agreement_with)
     inventory.rename(project, "A", target="Z", by=curator())
     with pytest.raises(RetryLater):
         store()

@@ -246,8 +246,8 @@ def test_patterns_agreement_and_source_quality_have_figures_with_intervals(
     run_job("describe", made.pk)
     response = client.get(reverse("test-set", args=[made.slug]))
     figure = response.context["patterns"]
-    assert figure.title.startswith("66.7 %")
-    assert ("1–1", "1", "a person") in figure.table.rows
+    assert figure.title == "The rule settled 2 of 3 sentences (66.7 %)"
+    assert ("1–1", "1", "an adjudicator") in figure.table.rows
     assert "α" in [stat.name for stat in response.context["content"].stats]
     (row,) = [row for row in response.context["quality"]["rows"] if row["title"] == "place lived"]
     assert re.fullmatch(r"[\d.]+ % \(\d+ to \d+\)", row["recall"]["text"])

@@ -30,7 +30,10 @@ from evalsvc.evaluation.measures.computation import of_setting
 
 class FigureSerializer(serializers.Serializer[RunStatistics]):
     mean = serializers.FloatField(allow_null=True)
-    sd = serializers.FloatField(allow_null=True, help_text="Sample deviation (n − 1); null for one run.")
+    sd = serializers.FloatField(
+        allow_null=True,
+        help_text="Sample deviation (n − 1); null for one run, and for runs that rounding makes equal.",
+    )
     n = serializers.IntegerField(help_text="Runs that the figures are over; others lack the measure.")
     minimum = serializers.FloatField(allow_null=True)
     maximum = serializers.FloatField(allow_null=True)

@@ -299,7 +299,9 @@ def figures_of(reading: Reading) -> Figures:
         of_runs = [values[each.pk] for each in runs]
         for key in dict.fromkeys(key for of_run in of_runs for key in of_run):
             scores = [of_run.get(key) for of_run in of_runs]
-            columns[key][system] = run_statistics([of_run.get(key) for of_run in chosen])
+            columns[key][system] = run_statistics(
+                [of_run.get(key) for of_run in chosen], rounded=reading.policy.hidden
+            )
             run_values[key][system] = [score.value if score else None for score in scores]
     for column in columns.values():
         make_equal(column)
@@ -310,8 +312,11 @@ def figures_of(reading: Reading) -> Figures:
     )
 
 
-def run_statistics(scores: Sequence[ShownValue | None]) -> RunStatistics:
-    """Return mean, sample deviation, count and range of the defined values."""
+def run_statistics(scores: Sequence[ShownValue | None], *, rounded: bool = False) -> RunStatistics:
+    """Return mean, sample deviation, count and range of the defined values.
+
+    Equal ones that are `rounded` have no deviation: that of the exact ones may be up to a step.
+    """
     values = [score.value for score in scores if score and score.value is not None]
     undefined = [score for score in scores if not score or score.value is None]
     reason = ""
@@ -325,7 +330,7 @@ def run_statistics(scores: Sequence[ShownValue | None]) -> RunStatistics:
     mean = round(fsum(values) / n, DIGITS) if varies else least
     # statistics.stdev computes with fractions: seconds on a board of 10,000 runs
     squares = fsum((value - mean) ** 2 for value in values) if varies else 0.0
-    sd = sqrt(squares / (n - 1)) if n > 1 else None
+    sd = sqrt(squares / (n - 1)) if n > 1 and (varies or not rounded) else None
     return RunStatistics(mean, sd, n, of, least, most, reason)
 
 

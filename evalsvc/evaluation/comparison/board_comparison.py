@@ -156,6 +156,12 @@ class BoardComparison(Comparison):
             return None
         return self.test(key, self.places[first], self.places[second])
 
+    def reasons(self, key: str, system: int) -> set[str]:
+        """Return why the pairs of a system that the board tests have no test by a measure."""
+        others = (other for other in self.stored_tests.systems if other != system)
+        tests = [self.of_systems(key, system, other) for other in others]
+        return {test.reason if test else "" for test in tests}
+
     def bands(self, key: str) -> dict[int, Band]:
         """Return the rank bands of the systems tested by a measure."""
         if key not in self._bands:

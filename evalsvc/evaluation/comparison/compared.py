@@ -238,7 +238,7 @@ class Comparison:
         if not systems <= self._best(over_runs=all(row.n > 1 for row in rows)):
             return NOT_BEST
         figures = [column.figures.get(system) for system in systems]
-        return UNVARIED if all(each is not None and each.sd == 0 for each in figures) else ""
+        return UNVARIED if all(each and each.n > 1 and not each.sd for each in figures) else ""
 
     @staticmethod
     def _selection(*rows: BoardRow) -> str:

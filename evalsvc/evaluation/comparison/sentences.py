@@ -5,9 +5,10 @@ Importable without Django's settings: commands on local files use them too.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from evalsvc.core.web.formatting import MeasureFormat, apart, finer, measured, run_named, signed
+from evalsvc.core.web.formatting import MeasureFormat, apart, finer, listed, measured, run_named, signed
 
 
 class ComparedFormat(MeasureFormat, Protocol):
@@ -58,8 +59,11 @@ def points(value: float, measure: MeasureFormat) -> str:
     return signed(100 * value if measure.unit == "%" else value, digits=measure.digits)
 
 
-def sentence(title: str, measure: ComparedFormat, a: Side, b: Side, outcome: Outcome) -> str:
-    """Compare two systems by a measure; an outcome without interval has a reason."""
+def sentence(title: str, measure: ComparedFormat, a: Side, b: Side, outcome: Outcome, step: str = "") -> str:
+    """Compare two systems by a measure; an outcome without interval has a reason.
+
+    Rounded figures that look equal are so to a `step`.
+    """
     for side in (a, b):
         if side.mean is None:
             return f"{title} is undefined for {side.name}: {side.reason}."
@@ -72,7 +76,7 @@ def sentence(title: str, measure: ComparedFormat, a: Side, b: Side, outcome: Out
         figures = _by_more_digits((first, second), measure) if look_equal and not by_median else []
         return f"{ahead} ({', '.join([*figures, f'p {outcome.p_holm}', outcome.test, *by_median])})."
     if look_equal:
-        return f"{a.name} and {b.name} have the same {title} to the shown digits."
+        return equal([a.name, b.name], title, step)
     if outcome.reason or outcome.low is None or outcome.high is None:
         return unclaimed(title, measure, a, b, outcome.reason)
     shown = means[0] - means[1] if outcome.difference is None else outcome.difference
@@ -85,6 +89,11 @@ def sentence(title: str, measure: ComparedFormat, a: Side, b: Side, outcome: Out
         else f"; differences under {apart(outcome.detectable, measure)} would mostly go unseen"
     )
     return f"{none}, 95 % interval {interval}{unseen}."
+
+
+def equal(names: Sequence[str], title: str, step: str = "") -> str:
+    """Say that figures look equal."""
+    return f"{listed(names)} have the same {title} to {step or 'the shown digits'}."
 
 
 def _by_more_digits(sides: tuple[Side, Side], measure: MeasureFormat) -> list[str]:

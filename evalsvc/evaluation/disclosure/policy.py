@@ -161,6 +161,19 @@ class Policy:
         step = None if change is None else rules.step_for(change)
         return step if step is None or not ladder else max(step, ladder)
 
+    def step_in_words(self, key: str) -> str:
+        """Say to what figures of a measure that look equal are so, if rounding hides more than their digits.
+
+        The step of a precision depends on the claims of a file.
+        """
+        if not self.hidden:
+            return ""
+        step, measure = self.step(key), as_shown(self.setting, key)
+        if step is None:
+            return "the steps of rounding"
+        last_digit = 10.0 ** -(measure.digits + (2 if measure.unit == "%" else 0))
+        return f"the step of {number(100 * step, digits=1)} points" if step > last_digit - rules.TINY else ""
+
     def value(
         self, key: str, value: float | None, *, reason: str = "", claims: Mapping[str, int] | None = None
     ) -> ShownValue:
@@ -217,7 +230,8 @@ class Policy:
         """
         if not self.hidden:
             return ""
-        shown = f"Figures of runs are rounded ({self.rounded})" if self.rounded else "No figure is shown"
+        rounded = f"Figures of runs are rounded ({self.rounded}); those that it makes equal have no deviation"
+        shown = rounded if self.rounded else "No figure is shown"
         if self.rounded and self.setting.ladder:
             best = "the best one shown of its team"
             shown += f", and a run shows one only if it improves {best} by more than that (Ladder)"

@@ -34,7 +34,6 @@ NO_TEST = "no test of it is possible, so no rank: a comparison names the reason"
 NOT_YET = "not tested yet: a job tests the runs"
 EARLIER = "only the present version is tested, so no rank"
 UNTESTED = "this measure is not among those that the board tests, so no rank"
-NOT_LET_OUT = "while the gold is hidden, no test of it is published, so no rank"
 OF_LADDER = f"{LADDER}, so no rank"
 NO_FIGURE = "no figure to rank by"
 NOT_SHOWN = "not shown under this setting"
@@ -200,22 +199,22 @@ class BoardView:
         if self.board.policy.hidden and self.board.setting.ladder:
             return OF_LADDER
         if runs.system in self._tested:
-            return self._no_bands
+            return self._no_band(runs.system)
         if runs.system not in tested_systems.first_systems(self.board):
             return NOT_AMONG_FIRST
         if not _shows_one(runs):
             return ALONE
         return ONE_RUN_OF_HIDDEN if self._hidden else ONE_RUN_OF_MANY
 
-    @cached_property
-    def _no_bands(self) -> str:
+    def _no_band(self, system: int) -> str:
         """Why a system has no band that the board tests."""
         board = self.board
         if not self.first.tests:
             return EARLIER if board.version.number < board.setting.version else NOT_YET
-        if board.policy.hidden:
-            return NOT_LET_OUT
-        return NO_TEST if self.first.tests.includes(board.order_by) else UNTESTED
+        reasons = self.first.tests.reasons(board.order_by, system)
+        if len(reasons) == 1 and "" not in reasons:
+            return f"no test: {reasons.pop()}, so no rank"
+        return NO_TEST if reasons - {""} or self.first.tests.includes(board.order_by) else UNTESTED
 
     @cached_property
     def _tested(self) -> set[int]:

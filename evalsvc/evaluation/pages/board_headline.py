@@ -27,10 +27,11 @@ def sentence(
     names: Mapping[int, str],
     tests: BoardComparison | None = None,
     untested: str = NOT_TESTED,
+    step: str = "",
 ) -> str:
-    """Describe the leader, and its widest reversal in each group."""
+    """Describe the leader, and its widest reversal in each group; rounded figures are equal to a `step`."""
     names = {system: quoted(name) for system, name in names.items()}
-    sentences, first = [_leader(column, names, tests, untested)], next(iter(column.order), None)
+    sentences, first = [_leader(column, names, tests, untested, step)], next(iter(column.order), None)
     for pairs in groups:
         for pair in [pair for pair in pairs if pair.first == first][:1]:
             better = "is ahead of" if pair.confirmed else "has a better figure than"
@@ -80,7 +81,9 @@ def why_untested(board: Board) -> str:
     return Comparison(board, first).withheld(board.ordering, *first) or NOT_TESTED
 
 
-def _leader(column: Column, names: Mapping[int, str], tests: BoardComparison | None, untested: str) -> str:
+def _leader(
+    column: Column, names: Mapping[int, str], tests: BoardComparison | None, untested: str, step: str
+) -> str:
     """Compare the first two systems, by their test if there is one."""
     order = column.order
     if not order:
@@ -100,8 +103,7 @@ def _leader(column: Column, names: Mapping[int, str], tests: BoardComparison | N
     }
     wins = tests.wins(column.measure.key) if tests else ()
     if len(same) > 1 and not any(same.issuperset(pair) for pair in wins):
-        equal = [names[system] for system in order if system in same]
-        return f"{listed(equal)} have the same {column.title} to the shown digits."
+        return sentences.equal([names[system] for system in order if system in same], column.title, step)
     front = _in_front(column, tests) if tests else []
     parts = [] if len(front) > PAIR and front[0] == order[0] else [_pair(column, names, tests, untested)]
     return " ".join([*parts, *(_front_in_words(column, names, tests, front) if tests else ())])

@@ -99,7 +99,9 @@ def _orders(view: BoardView, names: Names) -> dict[str, Any]:
     ]
     shown = board_reversals.context(view, orders, pairs, names)
     untested = board_headline.why_untested(view.board)
-    return {"sentence": board_headline.sentence(view.board.ordering, groups, names, own, untested), **shown}
+    step = view.board.policy.step_in_words(view.board.order_by)
+    sentence = board_headline.sentence(view.board.ordering, groups, names, own, untested, step)
+    return {"sentence": sentence, **shown}
 
 
 def _scheme(column: Column) -> str:

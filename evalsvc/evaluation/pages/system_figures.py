@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean, stdev
 from typing import Any
@@ -127,12 +128,18 @@ def _over_runs(page: SystemPage, table: class_view.ClassTable) -> class_view.Cla
             if row.f1 is not None:
                 values.setdefault(row.title, []).append(row.f1)
     rows = [
-        replace(row, mean=fmean(of_class), sd=stdev(of_class) if len(of_class) > 1 else None)
+        replace(row, mean=fmean(of_class), sd=_deviation(of_class, rounded=page.board.policy.hidden))
         if (of_class := values.get(row.title))
         else row
         for row in table.rows
     ]
     return replace(table, rows=rows, runs=len(page.runs))
+
+
+def _deviation(values: Sequence[float], *, rounded: bool) -> float | None:
+    """Return the deviation of runs, none of rounded ones that are equal."""
+    sd = stdev(values) if len(values) > 1 else None
+    return None if rounded and not sd else sd
 
 
 def _beside_best(page: SystemPage, tables: list[class_view.ClassTable]) -> list[class_view.ClassTable]:

@@ -555,6 +555,32 @@ def test_hidden_gold_withholds_tests_within_a_team(
     )
 
 
+def test_sentences_on_hidden_gold_claim_no_more_than_its_rounded_figures(
+    client: Client, cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Policy, "step", lambda self, key, claims=None: 0.05)
+    benchmark, teams = cast.relations(), {"Alder": cast.kelpie, "Birch": cast.lugworm, "Cedar": cast.kelpie}
+    for system, micro in {"Alder": 0.75, "Birch": 0.65, "Cedar": 0.74}.items():
+        for run, change in enumerate((-0.01, 0.0, 0.02)):
+            add(cast, benchmark, system, str(run), micro + change, 0.5)
+        System.objects.filter(name=system).update(team=teams[system])
+    Setting.objects.update(disclosure="hidden", measures=["micro_f1"])
+    client.force_login(cast.kim)
+    same = client.get(reverse("board", args=["rel"]))
+    assert same.context["sentence"] == "“Alder” and “Cedar” have the same micro F1 to the step of 5.0 points."
+    Submission.objects.filter(system__name="Cedar").update(withdrawn_at=timezone.now())
+    compute()
+    page = client.get(reverse("board", args=["rel"]))
+    unvaried = "the runs of both sides do not vary beyond the step of rounding"
+    assert page.context["sentence"].endswith(f"nothing is claimed: {unvaried}.")
+    assert {line.no_rank for line in page.context["table"].rows} == {f"no test: {unvaried}, so no rank"}
+    assert "those that it makes equal have no deviation" in page.content.decode()
+    of_hidden = client.get(reverse("api-board", args=["rel"])).json()["rows"][0]["figures"]["micro_f1"]
+    client.force_login(cast.olga)
+    exact = client.get(reverse("api-board", args=["rel"])).json()["rows"][0]["figures"]["micro_f1"]
+    assert ((of_hidden["mean"], of_hidden["sd"]), round(exact["sd"], 3)) == ((0.75, None), 0.015)
+
+
 @pytest.mark.parametrize(("ladder", "reason"), [(None, ""), (0.001, shown_tests.LADDER)])
 def test_a_hidden_board_ranks_by_no_test_that_its_comparison_withholds(
     client: Client, cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch, ladder: float | None, reason: str

@@ -32,6 +32,8 @@ class SystemMoveSerializer(serializers.Serializer[moves.SystemMove]):
     rank_before = serializers.IntegerField(allow_null=True, help_text="Among the systems on both boards.")
     rank_after = serializers.IntegerField(allow_null=True)
     measures = serializers.DictField(child=ChangeSerializer(), source="changes")
+    runs_before_alone = serializers.IntegerField(help_text="Runs scored under the earlier version alone.")
+    runs_after_alone = serializers.IntegerField()
 
 
 class LabelMoveSerializer(serializers.Serializer[moves.LabelMove]):
@@ -68,6 +70,10 @@ class MovesSerializer(serializers.Serializer[Moves]):
     withdrawn = serializers.IntegerField(
         help_text="Runs withdrawn after scoring: ranks and figures of both versions are counted without them."
     )
+    before_alone = serializers.IntegerField(
+        help_text="Runs scored under the earlier version alone: its board counts them, this report does not."
+    )
+    after_alone = serializers.IntegerField(help_text="Runs scored under the newer version alone.")
     turned = serializers.SerializerMethodField(help_text="Pairs whose order by the main measure turned.")
     labels = LabelMoveSerializer(
         many=True, help_text="The greatest effect first; empty while the gold is hidden."

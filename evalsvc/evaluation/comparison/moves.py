@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
@@ -15,7 +15,7 @@ from django.urls import reverse
 from annotation.testset import BoardMove, TestSet
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import DomainError
-from evalsvc.core.web.formatting import counted
+from evalsvc.core.web.formatting import are, counted, listed
 from evalsvc.evaluation.benchmarks import versions
 from evalsvc.evaluation.boards import leaderboard
 from evalsvc.evaluation.boards.leaderboard import BoardRequest
@@ -47,12 +47,17 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True)
 class SystemMove:
-    """System on both boards; ranks are among the systems that are."""
+    """System on both boards; ranks are among the systems that are.
+
+    So many of its runs are scored under the earlier version alone, and under the newer one alone.
+    """
 
     row: BoardRow
     rank_before: int | None
     rank_after: int | None
     changes: dict[str, Change]
+    runs_before_alone: int = 0
+    runs_after_alone: int = 0
 
     @property
     def climbed(self) -> int:
@@ -86,7 +91,8 @@ class Moves:
     """Boards of a version and of the one that was shown before it, over the runs that both scored.
 
     `left` are the systems on the earlier board alone, `entered` those on the newer one alone. So many runs of
-    either were `withdrawn` when their figures were known; they are on neither.
+    either were `withdrawn` when their figures were known; they are on neither. Runs scored under one version
+    `alone`, the earlier or the newer, are counted by system.
     """
 
     before: Board
@@ -94,6 +100,7 @@ class Moves:
     left: list[BoardSystem]
     entered: list[BoardSystem]
     withdrawn: int
+    alone: tuple[Mapping[int, int], Mapping[int, int]]
 
     @property
     def setting(self) -> Setting:
@@ -129,6 +136,7 @@ class Moves:
                 ranks[0].get(new.system.pk),
                 ranks[1].get(new.system.pk),
                 {key: Change(_mean(old, key), _mean(new, key)) for key in self.measures},
+                *(runs.get(new.system.pk, 0) for runs in self.alone),
             )
             for old, new in zip(before, after, strict=True)
         ]
@@ -151,19 +159,37 @@ class Moves:
             return "No system has scores under both versions."
         turned, title = len(self.turned), self.after.ordering.title
         climbed = sum(move.climbed != 0 for move in self.systems)
+        over = "Over the runs that both versions scored, " if any(self.alone) else ""
         if not climbed and not turned:
-            return f"No system changed rank by {title}."
-        among = f"{counted(climbed, 'system')} of {len(self.systems):,} changed rank"
+            # the boards, with their other runs, may say otherwise
+            same = f"ranks by {title} are the same." if over else f"No system changed rank by {title}."
+            return f"{over}{same}"
+        among = f"{over}{counted(climbed, 'system')} of {len(self.systems):,} changed rank"
         return f"{among}, {counted(turned, 'pair')} reversed by {title}. Not a significance test."
 
     @property
     def without(self) -> str:
-        """Say how many runs the report leaves out that the boards may have shown, empty for none."""
-        if not self.withdrawn:
-            return ""
-        were, them = ("run was", "it") if self.withdrawn == 1 else ("runs were", "them")
-        counted_without = f"ranks and figures of both versions are counted without {them}"
-        return f"{self.withdrawn:,} {were} withdrawn after scoring; {counted_without}."
+        """Say how many runs the report leaves out that the boards show or may have shown, empty for none."""
+        sentences = []
+        if alone := [
+            f"{counted(runs, 'run')} {are(runs)} scored under version {board.version.number} alone"
+            for runs, board in ((self.before_alone, self.before), (self.after_alone, self.after))
+            if runs
+        ]:
+            sentences.append(f"{listed(alone)}: the boards count them, this report does not.")
+        if self.withdrawn:
+            were, them = ("run was", "it") if self.withdrawn == 1 else ("runs were", "them")
+            counted_without = f"ranks and figures of both versions are counted without {them}"
+            sentences.append(f"{self.withdrawn:,} {were} withdrawn after scoring; {counted_without}.")
+        return " ".join(sentences)
+
+    @property
+    def before_alone(self) -> int:
+        return sum(self.alone[0].values())
+
+    @property
+    def after_alone(self) -> int:
+        return sum(self.alone[1].values())
 
     @cached_property
     def labels(self) -> list[LabelMove]:
@@ -193,13 +219,19 @@ def moves(setting: Setting, number: int, *, person: Person | None = None) -> Mov
     both = earlier.keys() & later.keys()
     requests = [BoardRequest(setting, version=each.number, runs=both) for each in (before, version)]
     first, second = (leaderboard.requested_boards([request], person)[0] for request in requests)
+    if first.sealed:
+        return Moves(first, second, [], [], 0, ({}, {}))
     systems = [{run.system_id for run in runs.values() if run.active} for runs in (earlier, later)]
-    alone = [systems[0] - systems[1], systems[1] - systems[0]] if not first.sealed else [set[int]()] * 2
+    on_one = [systems[0] - systems[1], systems[1] - systems[0]]
     known = second.systems if second.figures.runs else Systems([setting.benchmark_id])
-    left, entered = (sorted((known[pk] for pk in each), key=attrgetter("name", "pk")) for each in alone)
+    left, entered = (sorted((known[pk] for pk in each), key=attrgetter("name", "pk")) for each in on_one)
     dropped = (run.dropped_at for run in (earlier | later).values())
     withdrawn = sum(at is not None and not was_sealed(setting, at) for at in dropped)
-    return Moves(first, second, left, entered, 0 if first.sealed else withdrawn)
+    old_alone, new_alone = (
+        Counter(run.system_id for pk, run in runs.items() if run.active and pk not in both)
+        for runs in (earlier, later)
+    )
+    return Moves(first, second, left, entered, withdrawn, (old_alone, new_alone))
 
 
 def between(first: TestSet, second: TestSet, user: User) -> list[BoardMove]:
@@ -213,7 +245,8 @@ def between(first: TestSet, second: TestSet, user: User) -> list[BoardMove]:
         if before.test_set_id == first.pk:
             url = reverse("version-moves", args=[setting.benchmark.slug, setting.key, version.number])
             title = f"{setting.benchmark.title}, {setting.title}"
-            result.append(BoardMove(title, url, moves(setting, version.number, person=user).summary))
+            found = moves(setting, version.number, person=user)
+            result.append(BoardMove(title, url, f"{found.summary} {found.without}".rstrip()))
     return result
 
 

@@ -20,6 +20,10 @@ from evalsvc.evaluation.pages.boards import setting_or_404
 
 SHOWN = 50  # systems; files and the API have all
 PAIRS_SHOWN = 12
+RUNS_ALONE = {  # columns of files: runs scored under one version alone
+    "runs_before_alone": "Runs under the earlier version alone",
+    "runs_after_alone": "under the newer alone",
+}
 
 
 @require_safe
@@ -57,7 +61,8 @@ def moves_file(request: HttpRequest, slug: str, key: str, number: int, format: s
 
 def _shown(table: PaperTable) -> DataTable | None:
     """Return the table of the page, without what only programs need."""
-    places = [n for n, head in enumerate(table.heads) if head.key != "team" and ":" not in head.key]
+    of_files = ("team", *RUNS_ALONE)
+    places = [n for n, head in enumerate(table.heads) if head.key not in of_files and ":" not in head.key]
     rows = [[row[place].text for place in places] for row in table.rows]
     return DataTable([table.heads[place].title for place in places], rows) if rows else None
 
@@ -82,6 +87,7 @@ def systems_table(report: Moves) -> PaperTable:
     for measure in measures:
         heads.append(Head(f"{measure.key}:before", f"{measure.title} before"))
         heads.append(Head(measure.key, measure.title))
+    heads += [Head(key, title) for key, title in RUNS_ALONE.items()]
     rows = []
     for move in report.systems:
         row, rank = move.row.system, move.rank_before
@@ -95,6 +101,7 @@ def systems_table(report: Moves) -> PaperTable:
             change = move.changes[measure.key]
             before = DASH if change.before is None else measured(change.before, measure)
             cells += [Cell(change.before, before), Cell(change.after, _change(change, measure))]
+        cells += [Cell(runs, f"{runs:,}") for runs in (move.runs_before_alone, move.runs_after_alone)]
         rows.append(cells)
     return _paper(report, "systems", "Ranks and figures", heads, rows)
 

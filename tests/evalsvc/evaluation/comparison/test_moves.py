@@ -8,8 +8,8 @@ from django.test import Client
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import creation
-from evalsvc.evaluation.comparison.moves import Moves, moves
-from evalsvc.evaluation.models import Benchmark, Setting
+from evalsvc.evaluation.comparison.moves import Moves, between, moves
+from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze, gold_sentence
 from tests.errors import code
 from workers.runner import run_next
@@ -116,6 +116,50 @@ def test_the_report_states_how_many_runs_it_leaves_out_as_they_were_withdrawn(
     assert client.get(f"/api/v1{address.replace('boards', 'benchmarks')}moves").json()["withdrawn"] == 1
     Setting.objects.update(sealed=True)
     assert moves(Setting.objects.get(), 2).withdrawn == 0
+
+
+def test_the_report_states_how_many_runs_only_one_version_scored(
+    client: Client, setting: Setting, cast: BenchmarkCast
+) -> None:
+    # the new gold has a sentence that only Net's second run, and a later one of Tree, answer
+    more = [*RELATION_GOLD, gold_sentence("s7", "Q1", "Q3", "born_in")]
+    gold = freeze("more", more, by=cast.olga)
+    creation.add_setting(
+        setting.benchmark, key="more", title="More", test_set=gold, unit="sentence", main="micro_f1",
+        disclosure="open", by=cast.olga,
+    )  # fmt: skip
+
+    def submit(system: str, right: int) -> None:
+        labels = [*EARLIER[:right], *["part_of"] * (7 - right)]
+        lines = [{"id": line["id"], "label": label} for line, label in zip(more, labels, strict=True)]
+        cast.submit(setting.benchmark, lines, system=system, run="2")
+        work()
+
+    submit("Net", 3)
+    mended = freeze("mended", [*MENDED, gold_sentence("s7", "Q1", "Q3", "born_in")], by=cast.olga)
+    creation.revise_setting(setting, test_set=mended, by=cast.olga)
+    work()
+    submit("Tree", 1)
+    found = moves(Setting.objects.get(key="main"), 2)
+    assert found.summary == "Over the runs that both versions scored, ranks by micro F1 are the same."
+    text = (
+        "2 runs are scored under version 1 alone and 1 run is scored under version 2 alone: the boards count "
+        "them, this report does not."
+    )
+    assert found.without == text
+    [net] = found.systems
+    assert (net.row.system.name, net.runs_before_alone, net.runs_after_alone) == ("Net", 1, 0)
+    address = "/boards/rel/settings/main/versions/2/"
+    assert text in client.get(address).content.decode()
+    assert b"runs_before_alone,runs_after_alone" in client.get(f"{address}moves.csv").content
+    client.force_login(cast.kim)
+    body = client.get(f"/api/v1{address.replace('boards', 'benchmarks')}moves").json()
+    assert (body["before_alone"], body["after_alone"]) == (2, 1)
+    first = SettingVersion.objects.get(setting=setting, number=1).test_set
+    [moved] = between(first, mended, cast.olga)
+    assert moved.text == f"{found.summary} {text}"
+    Setting.objects.update(sealed=True)
+    assert moves(Setting.objects.get(key="main"), 2).without == ""
 
 
 def test_the_first_version_has_no_report(setting: Setting) -> None:

@@ -23,7 +23,6 @@ from workers.metrics.words import Words, words_of_columns
 START, END = "\ud800", "\ud801"  # lone surrogates: in no text
 NO_WORD = re.compile(r"\W")
 GROUNDINGS = ("ordered", "first", "all")
-ARTICLE = re.compile(r"(?:the|a|an) ", re.IGNORECASE)
 NO_DOCUMENTS = "there are no documents"
 NO_ANSWERS = "there are no answers"
 
@@ -36,30 +35,6 @@ class Answer(NamedTuple):
 
     label: int
     texts: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Normalisation:
-    """Treatment of answers and texts before they are compared.
-
-    Runs of white space always become one blank, and the ends are stripped.
-    """
-
-    casefold: bool = False
-    strip_articles: bool = False
-
-    def __call__(self, text: str) -> str:
-        """Return the text as it is compared.
-
-        Examples
-        --------
-        >>> Normalisation(casefold=True, strip_articles=True)(" The  Bank ")
-        'bank'
-        """
-        text = " ".join(text.split())
-        if self.strip_articles and (match := ARTICLE.match(text)):
-            text = text[match.end() :]
-        return text.casefold() if self.casefold else text
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from evalsvc.core.formats.answer_texts import Normalisation, text_of
 from evalsvc.core.formats.old_labels import Stated
 from evalsvc.core.formats.prediction_forms import TEXT_FORMS
 from evalsvc.core.formats.records import Link, token_starts
@@ -24,7 +25,6 @@ from workers.metrics.spans import Spans, spans_of_columns
 from workers.metrics.text_answers import (
     Answer,
     Document,
-    Normalisation,
     TextAnswers,
     ground,
     undirected,
@@ -264,12 +264,12 @@ class ScoringCase:
     @cached_property
     def gold_texts(self) -> TextAnswers:
         """The gold as the answers it asks for."""
-        spans, names = self.gold_in_characters, self.options
-        of_span = [
-            self.normalised(self.texts[document][start:end])
-            for document, start, end in zip(*(column.tolist() for column in spans.columns[:3]), strict=True)
-        ]
+        gold, spans, names = self.gold, self.gold_spans, self.options
         rows: list[list[Answer]] = [[] for _ in self.texts]
+        of_span = [
+            self.normalised(text_of(start, end, text=gold.texts[at], tokens=gold.tokens[at]))
+            for at, start, end in zip(*(column.tolist() for column in spans.columns[:3]), strict=True)
+        ]
         if self.form != "triple_texts":
             for document, text, label in zip(
                 spans.document.tolist(), of_span, spans.label.tolist(), strict=True

@@ -10,10 +10,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from evalsvc.core.formats.answer_texts import Normalisation
 from evalsvc.core.formats.prediction_forms import TEXT_FORMS
 from evalsvc.evaluation.disclosure.rules import near_below
 from workers.metrics.classification import MISSING
-from workers.metrics.text_answers import Normalisation
 from workers.scoring.case import SCORED_FORMS, ScoringCase
 
 Codes = NDArray[np.uint64]

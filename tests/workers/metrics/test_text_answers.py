@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from evalsvc.core.formats.answer_texts import Normalisation
 from workers.metrics import text_answers
 from workers.metrics.spans import spans_of_lists
 from workers.metrics.suites import texts_suite, triples_suite
 from workers.metrics.text_answers import (
     Answer,
     Document,
-    Normalisation,
     TextAnswers,
     ground,
     undirected,

@@ -3,7 +3,8 @@
 Files are made for it: a claim alone before a tie of all others, two thresholds with the same F1, all right
 but one, one class alone, spans that each overlap two; entities in few documents only, of which one has a
 single entity. Sentences come as one label, as sets of labels and as scores, also under steps that hold where
-the negative class is averaged.
+the negative class is averaged. Answers come as text too, of gold that has fewer distinct words so: names
+repeated within runs of letters, tokens with spaces, articles, words that differ in case.
 """
 
 from __future__ import annotations
@@ -17,15 +18,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from evalsvc.core.formats.answer_texts import Normalisation, text_of
 from evalsvc.evaluation.disclosure import rules
+from evalsvc.evaluation.disclosure.gold_counts import GoldLine, of_documents
 from evalsvc.evaluation.disclosure.sensitivity import OVER_THRESHOLDS, GoldCounts, largest_change
 from workers.cli.arguments import Options, add_score
 from workers.cli.local_files import score
 
 LABELS = [f"r{at}" for at in range(8)]
 TYPES, RELATIONS = ["PER", "LOC", "ORG"], ["born_in", "works_for"]
+LETTERS = "abcdefghij"
 PROBED = 8  # the item, or document, with the label that changes
 Lines = list[dict[str, Any]]
 Case = tuple[Lines, Lines, dict[str, Lines]]
@@ -162,29 +167,92 @@ def another_relation(line: dict[str, Any]) -> None:
     line["relations"][0][1] = RELATIONS[1 - RELATIONS.index(line["relations"][0][1])]
 
 
-def between_bounds(line: dict[str, Any]) -> set[tuple[str, tuple[int, int], tuple[int, int]]]:
-    bounds = [(start, end) for start, end, _ in line["spans"]]
-    return {(name, bounds[head], bounds[tail]) for head, name, tail in line.get("relations", ())}
+def no_relation(line: dict[str, Any]) -> None:
+    del line["relations"][0]
 
 
-def counts_of(gold: Lines, *, joint: bool = False, averaged_negative: str = "") -> GoldCounts:
+def in_runs(at: int) -> dict[str, Any]:
+    """A name within five longer words of a text, of one document within one."""
+    name = "name" + "".join(LETTERS[int(digit)] for digit in str(at))
+    words = [f"{before}{name}z" for before in LETTERS[: 1 if at == PROBED else 5]]
+    starts = [1 + place * (len(words[0]) + 1) for place in range(len(words))]
+    return {"text": "\n".join(words), "spans": [[start, start + len(name), "LOC"] for start in starts]}
+
+
+def with_spaces(at: int) -> dict[str, Any]:
+    long = " ".join(f"w{place}x{at}" for place in range(8))
+    return {"tokens": ["in", long if at == PROBED else f"name{at}"], "spans": [[1, 2, "LOC"]]}
+
+
+def with_articles(at: int) -> dict[str, Any]:
+    return {"tokens": ["New" if at == PROBED else "the", f"name{at}"], "spans": [[0, 2, "LOC"]]}
+
+
+def in_two_cases(at: int) -> dict[str, Any]:
+    words = [f"{name}{at}" for name in ("Name", "NAME", "name")]
+    return {"tokens": words, "spans": [[place, place + 1, "LOC"] for place in range(at == PROBED or 3)]}
+
+
+def one_beside_many(at: int) -> dict[str, Any]:
+    tokens = [f"w{at}x{place}" for place in range(31)]
+    spans = [[place, place + 1, TYPES[place > 0]] for place in range(31)]
+    links = [[2 * place, RELATIONS[place > 0], 2 * place + 1] for place in range(15)]
+    return {"tokens": tokens, "spans": spans, "relations": links}
+
+
+def as_texts(
+    document: Callable[[int], dict[str, Any]],
+    change: Callable[[dict[str, Any]], None],
+    *,
+    joint: bool = False,
+    size: int = 120,
+) -> Case:
+    """Documents of answers as text: all right, one document alone or with others, one class alone."""
+    gold: Lines = [{"id": f"g{at}"} | document(at) for at in range(size)]
+    if not joint:
+        gold = [{key: part for key, part in line.items() if key != "relations"} for line in gold]
+    other = deepcopy(gold)
+    change(other[PROBED])
+
+    def answers(line: dict[str, Any]) -> list[list[str]]:
+        text, tokens = line.get("text"), line.get("tokens")
+        of_span = [text_of(start, end, text=text, tokens=tokens) for start, end, _ in line["spans"]]
+        if joint:
+            return [[of_span[head], name, of_span[tail]] for head, name, tail in line["relations"]]
+        return [[text, span[2]] for text, span in zip(of_span, line["spans"], strict=True)]
+
+    def kept(keep: Callable[[int, int], bool]) -> Lines:
+        return [
+            {
+                "id": line["id"],
+                "triples" if joint else "entities": [
+                    answer for n, answer in enumerate(answers(line)) if keep(at, n)
+                ],
+            }
+            for at, line in enumerate(gold)
+        ]
+
+    return (
+        gold,
+        other,
+        {
+            "all right": kept(lambda *_: True),
+            "one claim": kept(lambda at, n: (at, n) == (PROBED, 0)),
+            "all but one": kept(lambda at, n: (at, n) != (PROBED, 0)),
+            "the first of some": kept(lambda at, n: n == 0 and at <= PROBED),
+            "a third": kept(lambda at, _: at % 3 == PROBED % 3),
+        },
+    )
+
+
+def counts_of(gold: Lines, arguments: list[str], *, averaged_negative: str = "") -> GoldCounts:
     if "spans" not in gold[0]:
         classes = Counter(label for line in gold for label in line["relations"])
         none = sum(not line["relations"] for line in gold)
         of_classes = GoldCounts(len(gold), classes, none, classes.total() + none)
         return replace(of_classes, averaged_negative=averaged_negative)
-    entities = Counter(span[2] for line in gold for span in line["spans"])
-    return GoldCounts(
-        len(gold),
-        entities,
-        words={label: 2 * n for label, n in entities.items()} | {"": 2 * entities.total()},
-        longest=2,
-        documents_with_words=sum(bool(line["spans"]) for line in gold),
-        bounds=sum(len({(*span[:2],) for span in line["spans"]}) for line in gold),
-        relations=Counter(each[1] for line in gold for each in line.get("relations", ())),
-        relations_of_bounds=Counter(each[0] for line in gold for each in between_bounds(line)),
-        relations_of_span=2 if joint else 1,
-    )
+    normalised = Normalisation("--casefold" in arguments, "--strip-articles" in arguments)
+    return of_documents((msgspec.convert(line, GoldLine) for line in gold), (), normalised)
 
 
 CHANGES = (("another", ["r1"]), ("none", []))
@@ -221,6 +289,24 @@ CASES: dict[str, tuple[Case, list[str]]] = {
         )
         for change in (other_bounds, another_relation)
     },
+    **{
+        f"texts {document.__name__}": (as_texts(document, no_span), ["--task", "entities", *options])
+        for document, options in (
+            (in_runs, []),
+            (with_spaces, []),
+            (with_articles, ["--strip-articles"]),
+            (in_two_cases, ["--casefold"]),
+            (one_beside_many, []),
+        )
+    },
+    "texts one_beside_many, another_type": (as_texts(one_beside_many, another_type), ["--task", "entities"]),
+    **{
+        f"joint as texts, {change.__name__}": (
+            as_texts(one_beside_many, change, joint=True),
+            ["--task", "joint"],
+        )
+        for change in (no_relation, another_relation)
+    },
 }
 
 
@@ -245,7 +331,7 @@ def figures(folder: Path, gold: Lines, predictions: Lines, arguments: list[str])
 def excesses(name: str, tmp_path: Path, *, averaged_negative: str = "") -> Iterator[str]:
     """Yield the shown measures that the changed label moves too far."""
     (gold, other, files), arguments = CASES[name]
-    counts = counts_of(gold, joint=name.startswith("joint"), averaged_negative=averaged_negative)
+    counts = counts_of(gold, arguments, averaged_negative=averaged_negative)
     for made, lines in files.items():
         before, after = (figures(tmp_path, of, lines, arguments) for of in (gold, other))
         for key in before.keys() & after.keys():

@@ -5,22 +5,25 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, TypeVar
 
 import msgspec
 
 from annotation.testset import TestSet, TestSetRow, export_lines
-from evalsvc.evaluation.disclosure.sensitivity import GoldCounts
+from evalsvc.core.formats.answer_texts import Normalisation, text_of
+from evalsvc.evaluation.disclosure.sensitivity import GoldCounts, WordCounts
 from evalsvc.evaluation.disclosure.split import Part, key_of, part_of
-from evalsvc.evaluation.measures.computation import complete_options
+from evalsvc.evaluation.measures.computation import FORMS_OF_KIND, complete_options
 from evalsvc.evaluation.measures.inventory import relation_labels, scored_labels
 from evalsvc.evaluation.models import Setting, SettingVersion
 
 Span = tuple[int, int, str]
+End = TypeVar("End", Span, str)
 WORD = re.compile(r"\d+|[^\W\d_]+|[^\w\s]|_")  # of 10km a tokenizer makes two
 
 
@@ -42,7 +45,7 @@ class GoldLine(msgspec.Struct):
     spans: tuple[Span, ...] | None = None
     h: Mention | None = None
     t: Mention | None = None
-    tokens: tuple[str, ...] = ()
+    tokens: tuple[str, ...] | None = None
 
     @property
     def pair(self) -> tuple[str, str] | None:
@@ -51,8 +54,16 @@ class GoldLine(msgspec.Struct):
     def links(self, symmetric: Collection[str]) -> set[tuple[str, Span, Span]]:
         """Return names and ends of relations, the ends of those without direction in one order."""
         spans, links = self.spans or (), [each for each in self.relations or () if not isinstance(each, str)]
-        found = [(name, spans[head], spans[tail]) for head, name, tail in links]
-        return {(name, *sorted(ends)) if name in symmetric else (name, *ends) for name, *ends in found}
+        return _in_one_order(((name, spans[head], spans[tail]) for head, name, tail in links), symmetric)
+
+
+def _in_one_order(
+    links: Iterable[tuple[str, End, End]], symmetric: Collection[str]
+) -> set[tuple[str, End, End]]:
+    return {
+        (name, min(head, tail), max(head, tail)) if name in symmetric else (name, head, tail)
+        for name, head, tail in links
+    }
 
 
 def of_version(setting: Setting, version: SettingVersion | None = None) -> GoldCounts:
@@ -70,50 +81,29 @@ def of_version(setting: Setting, version: SettingVersion | None = None) -> GoldC
         frozenset({gold.test_set.negative, benchmark.negative}),
         symmetric,
         part_of(setting),
+        Normalisation(options.get("casefold", False), options.get("strip_articles", False)),
     )
     inventory = scored_labels(benchmark, [gold.test_set])
-    classes = {label["name"]: read.counts.get(label["name"], 0) for label in inventory}
-    names = [label["name"] for label in relation_labels(benchmark)]
+    names = [label["name"] for label in inventory]
+    relations = [label["name"] for label in relation_labels(benchmark)]
     by_item = setting.unit == Setting.Unit.SENTENCE
-    return GoldCounts(
-        read.items,
-        classes,
-        read.negatives,
-        sum(classes.values()) + read.negatives if by_item else 0,
-        options["beta"],
-        relations={name: read.relations[name] for name in names},
-        relations_of_bounds={name: read.relations_of_bounds[name] for name in names},
-        relations_of_span=read.relations_of_span,
-        documents=read.documents,
-        documents_of_relations=read.documents_of_relations,
-        words=read.words,
-        longest=read.longest,
-        documents_with_words=read.documents_with_words,
-        bounds=read.bounds,
+    classes = _of(names, read.classes)
+    return replace(
+        read,
+        classes=classes,
+        entropy_items=sum(classes.values()) + read.negative if by_item else 0,
+        beta=options["beta"],
+        relations=_of(relations, read.relations),
+        relations_of_bounds=_of(relations, read.relations_of_bounds),
+        answers=_of(names, read.answers),
+        answers_of_relations=_of(relations, read.answers_of_relations),
+        words={form: read.words[form] for form in FORMS_OF_KIND[setting.kind] if form in read.words},
         averaged_negative=benchmark.negative if by_item and options.get("include_negative") else "",
     )
 
 
-class _Sizes(NamedTuple):
-    """Numbers of units, labels, items or bags without one, relations, and the most of them at one span.
-
-    Then documents by label and by relation; distinct words in the entities of a document by label, of all
-    labels under none; the most words in one, punctuation included; documents with such words; bounds, and
-    relations between bounds.
-    """
-
-    items: int
-    counts: Counter[str]
-    negatives: int = 0
-    relations: Counter[str] = Counter()
-    relations_of_span: int = 1
-    documents: Counter[str] = Counter()
-    documents_of_relations: Counter[str] = Counter()
-    words: Counter[str] = Counter()
-    longest: int = 1
-    documents_with_words: int = 0
-    bounds: int = 0
-    relations_of_bounds: Counter[str] = Counter()
+def _of(names: Iterable[str], counts: Mapping[str, int]) -> dict[str, int]:
+    return {name: counts.get(name, 0) for name in names}
 
 
 @lru_cache(maxsize=1024)
@@ -126,29 +116,30 @@ def _read(
     negatives: frozenset[str],
     symmetric: frozenset[str],
     part: Part | None,
-) -> _Sizes:
+    normalised: Normalisation,
+) -> GoldCounts:
     """Count the labels of the units of a setting.
 
     A frozen set never changes.
     """
     lines = (line for line in _lines(pk, only) if part is None or part.has(key_of(unit, line.id, line.pair)))
     if unit == Setting.Unit.DOCUMENT:
-        return _of_documents(lines, symmetric)
+        return of_documents(lines, symmetric, normalised)
     labels: dict[object, set[str]] = {}
     for line in lines:
         of_unit = labels.setdefault(line.pair or line.id if unit == Setting.Unit.BAG else line.id, set())
         of_unit |= {name for name in line.relations or () if isinstance(name, str)} - negatives
     counts = Counter(name for names in labels.values() for name in names)
-    return _Sizes(len(labels), counts, sum(not names for names in labels.values()))
+    return GoldCounts(len(labels), counts, sum(not names for names in labels.values()))
 
 
-def _words(line: GoldLine, entities: Collection[Span]) -> tuple[dict[str, dict[int, str]], int]:
-    """Return words by place that WRF counts at least, by label and of all under none; and the most in one.
+def _words_of_spans(line: GoldLine, entities: Collection[Span]) -> tuple[dict[str, set[str]], int]:
+    """Return words that WRF counts at least, by label and of all under none; and the most in one entity.
 
     In a text, a token has no space within it, and may be all that stands between two or a part of a word: of
     each such run the first word of an entity is taken, letters and digits apart.
     """
-    if line.tokens:
+    if line.tokens is not None:
         pieces, places = list(line.tokens), [(at, at + 1) for at in range(len(line.tokens))]
         runs = list(range(len(pieces)))
     else:
@@ -163,34 +154,76 @@ def _words(line: GoldLine, entities: Collection[Span]) -> tuple[dict[str, dict[i
             for at in range(first, after):
                 if not own.get(runs[at], "").isalnum():  # a sign stands for a run without a word only
                     own[runs[at]] = pieces[at].casefold()
+    return {label: set(by_run.values()) for label, by_run in found.items()}, most
+
+
+def _words_of_answers(answers: Collection[tuple[str, str]]) -> tuple[dict[str, set[str]], int]:
+    """Return the words of answers as text, by label and of all under none; and the most in one."""
+    found, most = defaultdict[str, set[str]](set), 1
+    for label, text in answers:
+        words = set(text.split())
+        most = max(most, len(words))
+        found[label] |= words
+        found[""] |= words
     return found, most
 
 
-def _of_documents(lines: Iterable[GoldLine], symmetric: Collection[str]) -> _Sizes:
-    """Count entities and relations as the scorer does: each once, however often a line has it."""
-    items, spans, relations, of_bounds = 0, Counter[str](), Counter[str](), Counter[str]()
-    documents, documents_of_relations, words = Counter[str](), Counter[str](), Counter[str]()
-    relations_of_span, longest, with_words, bounds = 1, 1, 0, 0
+class _Words:
+    """Sums of the words of documents."""
+
+    def __init__(self) -> None:
+        self.words, self.longest, self.documents = Counter[str](), 1, 0
+
+    def add(self, found: Mapping[str, Collection[str]], most: int) -> None:
+        self.words.update({label: len(words) for label, words in found.items()})
+        self.longest = max(self.longest, most)
+        self.documents += bool(found.get(""))
+
+    @property
+    def counts(self) -> WordCounts:
+        return WordCounts(self.words, self.longest, self.documents)
+
+
+def of_documents(
+    lines: Iterable[GoldLine], symmetric: Collection[str], normalised: Normalisation
+) -> GoldCounts:
+    """Count entities and relations as the scorer does: each once, however often a line has it.
+
+    As answers as text they are the same where their texts are.
+    """
+    items, bounds, most_of_span = 0, 0, 1
+    spans, relations, of_bounds = Counter[str](), Counter[str](), Counter[str]()
+    answers, of_relations = Counter[str](), Counter[str]()
+    words, of_answers = _Words(), _Words()
     for line in lines:
         items += 1
-        entities = set(line.spans or ())
-        spans.update(label for _, _, label in entities)
-        documents.update({label for _, _, label in entities})
-        bounds += len({(start, end) for start, end, _ in entities})
-        in_entities, most = _words(line, entities)
-        longest = max(longest, most)
-        for label in {label for *_, label in entities}:
-            words[label] += len(set(in_entities[label].values()))
-        words[""] += len(set(in_entities[""].values()))
-        with_words += bool(in_entities[""])
-        links = line.links(symmetric)
-        relations.update(name for name, _, _ in links)
-        documents_of_relations.update({name for name, _, _ in links})
+        entities, links = set(line.spans or ()), line.links(symmetric)
+        spans.update(label for *_, label in entities)
+        bounds += len({span[:2] for span in entities})
+        relations.update(name for name, *_ in links)
         of_bounds.update(name for name, *_ in {(name, head[:2], tail[:2]) for name, head, tail in links})
         ends = Counter(span for _, head, tail in links for span in {head, tail})
-        relations_of_span = max([relations_of_span, *ends.values()])
-    of_span = (relations_of_span, documents, documents_of_relations, words, longest, with_words, bounds)
-    return _Sizes(items, spans, 0, relations, *of_span, of_bounds)
+        most_of_span = max([most_of_span, *ends.values()])
+        texts = {
+            span: normalised(text_of(*span[:2], text=line.text, tokens=line.tokens)) for span in entities
+        }
+        distinct = {(label, texts[start, end, label]) for start, end, label in entities}
+        answers.update(label for label, _ in distinct)
+        triples = ((name, texts[head], texts[tail]) for name, head, tail in links)
+        of_relations.update(name for name, *_ in _in_one_order(triples, symmetric))
+        words.add(*_words_of_spans(line, entities))
+        of_answers.add(*_words_of_answers(distinct))
+    return GoldCounts(
+        items,
+        spans,
+        relations=relations,
+        relations_of_span=most_of_span,
+        answers=answers,
+        answers_of_relations=of_relations,
+        words={"spans": words.counts, "entity_texts": of_answers.counts},
+        bounds=bounds,
+        relations_of_bounds=of_bounds,
+    )
 
 
 def _lines(pk: int, only: int) -> Iterator[GoldLine]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil, log
+from typing import NamedTuple
 
 from evalsvc.evaluation.disclosure.rules import CLASS_STEP
 
@@ -28,16 +29,27 @@ DIRECTED = re.compile(r"(.+)\((?:e1,e2|e2,e1)\)")
 OF_PAIRS = re.compile(r"muc_type_.+")
 
 
+class WordCounts(NamedTuple):
+    """Distinct words in the entities of each document, by label and of all under none.
+
+    Then the most in one entity, and the documents with any.
+    """
+
+    words: Mapping[str, int]
+    longest: int
+    documents: int
+
+
 @dataclass(frozen=True)
 class GoldCounts:
     """Sizes of a gold: units, labels of averaged classes, and items or bags without a label.
 
     `averaged_negative` names the negative class where files of one label per item average it as well.
-    Joint gold has relations besides; one label of a span moves as many of them as end at it. Documents by
-    label and by relation are the least that distinct answers as text can number. `words` are the distinct
-    ones in entities of each document, by label and of all under none; `longest` is the most in one entity.
-    `bounds` are the distinct ones of entities, where they may have several labels; `relations_of_bounds` are
-    those between them, whatever the labels of their ends.
+    Joint gold has relations besides; one label of a span moves as many of them as end at it. `answers` are
+    the distinct texts of a document, by label, and `answers_of_relations` those of both ends, by relation.
+    `words` are those that WRF compares, by the form of a file. `bounds` are the distinct ones of entities,
+    where they may have several labels; `relations_of_bounds` are those between them, whatever the labels of
+    their ends.
     """
 
     items: int
@@ -47,11 +59,9 @@ class GoldCounts:
     beta: float = 1.0
     relations: Mapping[str, int] = field(default_factory=dict)
     relations_of_span: int = 1
-    documents: Mapping[str, int] = field(default_factory=dict)
-    documents_of_relations: Mapping[str, int] = field(default_factory=dict)
-    words: Mapping[str, int] = field(default_factory=dict)
-    longest: int = 1
-    documents_with_words: int = 0
+    answers: Mapping[str, int] = field(default_factory=dict)
+    answers_of_relations: Mapping[str, int] = field(default_factory=dict)
+    words: Mapping[str, WordCounts] = field(default_factory=dict)
     bounds: int = 0
     relations_of_bounds: Mapping[str, int] = field(default_factory=dict)
     averaged_negative: str = ""
@@ -140,15 +150,15 @@ def _in_reading(key: str, gold: GoldCounts, claims: Mapping[str, int]) -> float 
 
 
 def _of_texts(kind: str, name: str, gold: GoldCounts) -> float | None:
-    """Return the change of a measure over distinct answers; a document with a label has one.
+    """Return the change of a measure over distinct answers.
 
     Repeated answers count once, so the claims of a file bound no precision.
     """
     if name.endswith("precision"):
         return None
-    counts, most = gold.documents, 1
+    counts, most = gold.answers, 1
     if kind == "triple":
-        counts, most = gold.documents_of_relations, gold.relations_of_span
+        counts, most = gold.answers_of_relations, gold.relations_of_span
     change = largest_change(name, GoldCounts(gold.items, counts, beta=gold.beta), {})
     return None if change is None else change * most
 
@@ -179,14 +189,19 @@ def _of_classes(name: str, gold: GoldCounts) -> float:
             return 1.0
         return _of_average(dict.fromkeys(stems, 1 / len(stems)), "f1", stems, {}, 2)
     if name.startswith("wrf_"):
-        # the classes that a file has beside those of the gold only lower the share of each
-        share = 1 / (len(gold.present) + 1) if len(gold.classes) > 1 else 0.0
-        words = {label: max(gold.words.get(label, 0), 1) for label in gold.present}
-        of_classes = _of_average(dict.fromkeys(gold.present, share), "f1", words, {}, 2 * gold.longest)
-        of_classes += 2 * gold.longest / max(gold.words.get("", 0), 1)
-        # a label may be all that a document has; those without words are in no mean
-        return of_classes + 1 / max(gold.documents_with_words - 1, 1) * name.endswith("_mean")
+        return max((_of_words(name, gold, counts) for counts in gold.words.values()), default=1.0)
     return micro
+
+
+def _of_words(name: str, gold: GoldCounts, counts: WordCounts) -> float:
+    """Return the change of WRF in one form of files."""
+    # the classes that a file has beside those of the gold only lower the share of each
+    share = 1 / (len(gold.present) + 1) if len(gold.classes) > 1 else 0.0
+    words = {label: max(counts.words.get(label, 0), 1) for label in gold.present}
+    of_classes = _of_average(dict.fromkeys(gold.present, share), "f1", words, {}, 2 * counts.longest)
+    of_classes += 2 * counts.longest / max(counts.words.get("", 0), 1)
+    # a label may be all that a document has; those without words are in no mean
+    return of_classes + 1 / max(counts.documents - 1, 1) * name.endswith("_mean")
 
 
 def _of_average(

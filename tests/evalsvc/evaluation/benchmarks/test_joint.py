@@ -160,6 +160,8 @@ def test_relations_of_a_gold_are_counted_as_the_scorer_counts_them(cast: Benchma
     assert counts.relations == {"left": 3, "met": 2}
     assert counts.relations_of_bounds == {"left": 2, "met": 1}
     assert counts.relations_of_span == 3
+    assert counts.answers_of_relations == {"left": 2, "met": 1}  # of the same words
+    assert set(counts.words) == {"spans"}  # triples as text have no WRF
 
 
 def test_hidden_relations_are_rounded_or_withheld_like_entities(cast: BenchmarkCast) -> None:

@@ -8,11 +8,11 @@ from math import log
 
 import pytest
 
+from evalsvc.core.formats.answer_texts import Normalisation
 from evalsvc.evaluation.disclosure import gold_counts, rules
-from evalsvc.evaluation.disclosure.sensitivity import GoldCounts, largest_change
+from evalsvc.evaluation.disclosure.sensitivity import GoldCounts, WordCounts, largest_change
 from evalsvc.evaluation.disclosure.shown_tests import MANY_PAIRS, StoredTest, adjusted_if_let_out
 from evalsvc.evaluation.measures.menu import MENU
-from evalsvc.evaluation.models import Setting
 
 SCORES = [0.6123, 0.618, 0.62, 0.6201, 0.6299, 0.615, 0.6351, 0.64, 0.6449, 0.655, 0.6551, 0.6651]
 
@@ -120,7 +120,7 @@ def test_areas_under_the_curve_move_by_more_than_a_label(
 
 def test_wrf_moves_by_the_words_of_the_longest_entity() -> None:
     words = {"a": 100, "b": 140, "": 240}
-    gold = GoldCounts(100, {"a": 50, "b": 50}, words=words, longest=20, documents_with_words=41)
+    gold = GoldCounts(100, {"a": 50, "b": 50}, words={"spans": WordCounts(words, 20, 41)})
     # of a label, 2 · 20 / 100 with a weight of 1/3, and 2 · 20 / 240 of all
     assert largest_change("wrf_strict", gold, {}) == pytest.approx(40 / 300 + 40 / 240)
     # a document may have one label; the mean is over the 41 with any
@@ -130,7 +130,7 @@ def test_wrf_moves_by_the_words_of_the_longest_entity() -> None:
 def test_types_that_a_gold_lacks_make_no_label_of_it_weigh_less_in_wrf() -> None:
     """WRF averages the types that occur; one label moved it by three shown steps."""
     words = {"a": 100, "b": 140, "": 240}
-    gold = GoldCounts(100, {"a": 50, "b": 50}, words=words, longest=2)
+    gold = GoldCounts(100, {"a": 50, "b": 50}, words={"spans": WordCounts(words, 2, 41)})
     unused = replace(gold, classes={**gold.classes, **{f"c{n}": 0 for n in range(18)}})
     assert largest_change("wrf_strict", unused, {}) == largest_change("wrf_strict", gold, {})
 
@@ -162,42 +162,61 @@ def test_entities_within_one_token_are_one_word_of_it() -> None:
     """WRF counts the token: a Chinese clause without spaces is one."""
     spans = ((0, 1, "PER"), (2, 4, "LOC"), (5, 7, "ORG"), (8, 10, "LOC"))
     line = gold_counts.GoldLine("d1", "我在北京上大学 10km", spans=spans)
-    found, most = gold_counts._words(line, spans)
+    found, most = gold_counts._words_of_spans(line, spans)
     assert {label: len(words) for label, words in found.items()} == {"PER": 1, "LOC": 2, "ORG": 1, "": 2}
     assert most == 1
-    assert gold_counts._words(line, ((8, 12, "X"),))[1] == 2
+    assert gold_counts._words_of_spans(line, ((8, 12, "X"),))[1] == 2
 
 
 def test_entities_of_the_same_tokens_are_no_words_of_their_own() -> None:
     """Of 05-17 WRF counts 05, - and 17: many dates have few words."""
     text = " ".join(f"{month:02}-{day:02}" for month in range(1, 13) for day in range(1, 26))
     spans = [(at * 6, at * 6 + 5, "DATE") for at in range(300)]
-    found, most = gold_counts._words(gold_counts.GoldLine("d1", text), spans)
-    assert (len(set(found["DATE"].values())), most) == (12, 3)
+    found, most = gold_counts._words_of_spans(gold_counts.GoldLine("d1", text), spans)
+    assert (len(found["DATE"]), most) == (12, 3)
     quoted = gold_counts.GoldLine("d1", "“Riga” and _Riga_")
-    found, most = gold_counts._words(quoted, ((0, 6, "LOC"), (11, 17, "LOC")))
-    assert (set(found[""].values()), most) == ({"riga"}, 3)
+    found, most = gold_counts._words_of_spans(quoted, ((0, 6, "LOC"), (11, 17, "LOC")))
+    assert (found[""], most) == ({"riga"}, 3)
 
 
 @pytest.mark.parametrize("in_tokens", [False, True])
-def test_words_of_a_gold_count_once_within_a_document(
-    in_tokens: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_words_of_a_gold_count_once_within_a_document(in_tokens: bool) -> None:
     """As WRF counts them; a name that comes again and again would else make the step too small."""
     spans = ((0, 4, "LOC"), (9, 13, "LOC"), (15, 21, "PER"))
     of_tokens = ((0, 1, "LOC"), (2, 3, "LOC"), (4, 7, "PER"))
-    words = ("Oslo", "and", "Oslo", ",", "Ada", "B", ".")
+    tokens = ("Oslo", "and", "Oslo", ",", "Ada", "B", ".")
     lines = [
-        gold_counts.GoldLine("d1", spans=of_tokens, tokens=words)
+        gold_counts.GoldLine("d1", spans=of_tokens, tokens=tokens)
         if in_tokens
         else gold_counts.GoldLine("d1", "Oslo and Oslo, Ada B.", spans=spans),
         gold_counts.GoldLine("d2", "None.", spans=()),
     ]
-    monkeypatch.setattr(gold_counts, "_lines", lambda *_: iter(lines))
-    sizes = gold_counts._read.__wrapped__(1, "", 0, "", Setting.Unit.DOCUMENT, frozenset(), frozenset(), None)
+    words = gold_counts.of_documents(lines, (), Normalisation()).words
     # a full stop of its own is a token, and may be one of a text
-    assert sizes.words == {"LOC": 1, "PER": 2 + in_tokens, "": 3 + in_tokens}
-    assert (sizes.longest, sizes.documents_with_words) == (3, 1)
+    assert words["spans"] == ({"LOC": 1, "PER": 2 + in_tokens, "": 3 + in_tokens}, 3, 1)
+    assert words["entity_texts"] == ({"LOC": 1, "PER": 2 + in_tokens, "": 3 + in_tokens}, 2 + in_tokens, 1)
+
+
+def test_answers_as_text_are_counted_as_they_are_compared() -> None:
+    """Each distinct text once, by the options of the benchmark, and its words as they are split."""
+    tokens = ("The Bank", "bank", "the  bank", "New York", "New")
+    spans = tuple((at, at + 1, "ORG" if at < 3 else "LOC") for at in range(5))
+    links = ((0, "in", 3), (1, "in", 3), (3, "near", 0), (0, "near", 3))
+    lines = [gold_counts.GoldLine("d1", tokens=tokens, spans=spans, relations=links)]
+    plain = gold_counts.of_documents(lines, ("near",), Normalisation())
+    assert (plain.answers, plain.answers_of_relations) == ({"ORG": 3, "LOC": 2}, {"in": 2, "near": 1})
+    assert plain.words["entity_texts"] == ({"ORG": 4, "LOC": 2, "": 6}, 2, 1)
+    alike = gold_counts.of_documents(lines, ("near",), Normalisation(casefold=True, strip_articles=True))
+    assert (alike.answers, alike.answers_of_relations) == ({"ORG": 1, "LOC": 2}, {"in": 1, "near": 1})
+    assert alike.words["entity_texts"] == ({"ORG": 1, "LOC": 2, "": 3}, 2, 1)
+
+
+def test_wrf_moves_as_in_the_form_of_files_that_one_label_moves_furthest() -> None:
+    many, few = ({"a": count, "": count} for count in (1_000, 100))
+    forms = {"spans": WordCounts(many, 1, 100), "entity_texts": WordCounts(few, 2, 50)}
+    gold = GoldCounts(100, {"a": 1_000}, words=forms)
+    assert largest_change("wrf_strict", gold, {}) == pytest.approx(4 / 100)
+    assert largest_change("wrf_strict_mean", gold, {}) == pytest.approx(4 / 100 + 1 / 49)
 
 
 @pytest.mark.parametrize("key", [key for key in MENU if "tau" in key or key in ("auc", "auc_under_ties")])
@@ -273,7 +292,7 @@ def test_where_the_negative_class_is_averaged_the_form_that_moves_further_decide
 )
 def test_figures_whose_denominator_the_file_chooses_are_never_shown(key: str) -> None:
     assert key in MENU
-    gold = GoldCounts(5_000, {"a": 4_000}, relations={"r": 900}, documents={"a": 400})
+    gold = GoldCounts(5_000, {"a": 4_000}, relations={"r": 900}, answers={"a": 400})
     assert largest_change(key, gold, {"a": 5_000}) is None
 
 
@@ -290,11 +309,11 @@ def test_thresholds_are_never_shown(key: str) -> None:
     assert largest_change(key, GoldCounts(9_000, {"a": 9_000}), {}) is None
 
 
-def test_answers_as_text_move_by_the_fewest_that_there_can_be() -> None:
-    """A label on many places of one text is one answer, of which a document has one at least."""
+def test_answers_as_text_move_by_one_of_the_distinct_ones() -> None:
+    """A label on many places of one text is one answer."""
     gold = GoldCounts(
         500, {"a": 4_000}, relations={"r": 900}, relations_of_span=3,
-        documents={"a": 400}, documents_of_relations={"r": 300},
+        answers={"a": 400}, answers_of_relations={"r": 300},
     )  # fmt: skip
     assert largest_change("conll_micro_f1", gold, {}) == 2 / 4_000
     assert largest_change("string_micro_f1", gold, {}) == 2 / 400

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db.models import F, Q
 
+from evalsvc.evaluation.benchmarks.stated_computation import scored_part
 from evalsvc.evaluation.disclosure.history import History, histories
 from evalsvc.evaluation.disclosure.policy import (
     Disclosed,
@@ -168,11 +169,12 @@ def computation_of(evaluation: Disclosed, *, gold: Mapping[str, str] | None = No
 
     `gold` names the gold as it may be shown. Files that lack items were accepted before a setting was hidden.
     """
+    version = evaluation.policy.version
     complete = not (evaluation.detail.get("counts") or {}).get("missing")
     return computation(
         evaluation.options,
         scorer=evaluation.scorer,
-        gold=gold,
+        gold={**(gold or {}), **(scored_part(version) if version else {})},
         version=max(versions_of(evaluation), default=None),
         hidden=evaluation.setting.disclosure == Setting.Disclosure.HIDDEN and complete,
     )

@@ -18,14 +18,13 @@ from evalsvc.evaluation import roles
 from evalsvc.evaluation.api.lookups import requested_version, setting_of
 from evalsvc.evaluation.api.shown_settings import ComputationSerializer, SettingSerializer
 from evalsvc.evaluation.benchmarks import file_contract
+from evalsvc.evaluation.benchmarks.stated_computation import stated_computation
 from evalsvc.evaluation.benchmarks.versions import Rescoring
 from evalsvc.evaluation.boards import leaderboard
 from evalsvc.evaluation.boards.figures import EqualRuns, RunStatistics
 from evalsvc.evaluation.boards.ranking import Board, BoardRow
 from evalsvc.evaluation.boards.systems import BoardSystem
 from evalsvc.evaluation.comparison import board_comparison
-from evalsvc.evaluation.disclosure import gold_digest
-from evalsvc.evaluation.measures.computation import of_setting
 
 
 class FigureSerializer(serializers.Serializer[RunStatistics]):
@@ -162,7 +161,7 @@ class BoardSerializer(serializers.Serializer[Board]):
 
     @extend_schema_field(ComputationSerializer)
     def get_computation(self, board: Board) -> dict[str, Any]:
-        return of_setting(board.setting, board.version, gold=gold_digest.of_version(board.version))
+        return stated_computation(board.setting, board.version)
 
 
 class OneBoard(APIView):

@@ -17,11 +17,10 @@ from evalsvc.evaluation import roles
 from evalsvc.evaluation.api.boards import RowSerializer
 from evalsvc.evaluation.api.lookups import setting_of
 from evalsvc.evaluation.api.shown_settings import ComputationSerializer
+from evalsvc.evaluation.benchmarks.stated_computation import stated_computation
 from evalsvc.evaluation.comparison import board_comparison, compared, tables, words
 from evalsvc.evaluation.comparison.across_settings import AcrossSettings, TwoSettings, across
 from evalsvc.evaluation.comparison.compared import ABSENT, LEAST, MOST, Comparison
-from evalsvc.evaluation.disclosure import gold_digest
-from evalsvc.evaluation.measures.computation import of_setting
 
 QUERY = [
     OpenApiParameter("setting", str, description="Key of the setting; default: the first."),
@@ -162,8 +161,7 @@ class ComparisonSerializer(serializers.Serializer[Comparison]):
 
     @extend_schema_field(ComputationSerializer)
     def get_computation(self, comparison: Comparison) -> dict[str, Any]:
-        version = comparison.board.version
-        return of_setting(comparison.setting, version, gold=gold_digest.of_version(version))
+        return stated_computation(comparison.setting, comparison.board.version)
 
 
 def requested(request: Request, slug: str) -> Comparison:

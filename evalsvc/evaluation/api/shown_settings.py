@@ -9,9 +9,9 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from evalsvc.evaluation.benchmarks import inputs
+from evalsvc.evaluation.benchmarks.stated_computation import stated_computation
 from evalsvc.evaluation.disclosure import gold_digest, split
 from evalsvc.evaluation.disclosure.policy import Disclosed
-from evalsvc.evaluation.measures.computation import of_setting
 from evalsvc.evaluation.models import Setting, SettingVersion
 
 
@@ -47,6 +47,14 @@ class ComputationSerializer(serializers.Serializer[Any]):
     missing_by_form = serializers.DictField(
         child=serializers.CharField(), required=False, help_text="The same by form of prediction."
     )
+    scored_items = serializers.IntegerField(
+        required=False, help_text="Items that are scored, if these are not all of the gold."
+    )
+    gold_items = serializers.IntegerField(required=False, help_text="Split: items of both parts.")
+    only = serializers.CharField(required=False, help_text="Test set to whose items it is limited.")
+    share = serializers.FloatField(required=False, help_text="Split: share that was drawn.")
+    rest_of = serializers.CharField(required=False, help_text="Split: the setting with the share.")
+    share_seed = serializers.CharField(required=False, help_text="Split: seed, once it has closed.")
     gold_sha256 = serializers.CharField(required=False, help_text="Absent while it is held back.")
     gold_commitment = serializers.CharField(required=False, help_text="SHA-256 of the salt and the digest.")
     gold_salt = serializers.CharField(required=False, help_text="Salt, shown with the digest.")
@@ -126,7 +134,7 @@ class SettingSerializer(WithGold, serializers.ModelSerializer[Setting]):
 
     @extend_schema_field(ComputationSerializer)
     def get_computation(self, setting: Setting) -> dict[str, Any]:
-        return of_setting(setting, gold_digest.newest(setting), gold=self.shown_gold(setting))
+        return stated_computation(setting, gold_digest.newest(setting), gold=self.shown_gold(setting))
 
     @extend_schema_field(SplitSerializer(allow_null=True))
     def get_split(self, setting: Setting) -> dict[str, Any] | None:

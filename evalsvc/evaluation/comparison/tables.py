@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from evalsvc.core.web.formatting import DASH, MeasureFormat, apart, finer, measured, signed
 from evalsvc.core.web.tables import Cell, Head, PaperTable, part_heads
 from evalsvc.evaluation.benchmarks import row_rules
+from evalsvc.evaluation.benchmarks.stated_computation import stated_computation
 from evalsvc.evaluation.boards.figures import RunStatistics
 from evalsvc.evaluation.boards.reading import NOT_COMPUTED as NO_FIGURE
 from evalsvc.evaluation.comparison import words
 from evalsvc.evaluation.comparison.compared import Comparison
 from evalsvc.evaluation.comparison.run_figures import class_titles
 from evalsvc.evaluation.comparison.sentences import points
-from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.shown_tests import ShownTest
-from evalsvc.evaluation.measures.computation import in_one_line, of_setting
+from evalsvc.evaluation.measures.computation import in_one_line
 from evalsvc.evaluation.measures.families import label_of
 from evalsvc.evaluation.measures.menu import MENU, Measure
 
@@ -37,8 +37,7 @@ def is_best(comparison: Comparison, key: str, place: int) -> bool:
 
 def computation(comparison: Comparison) -> str:
     """Every choice behind the figures, in one line."""
-    version = comparison.board.version
-    return in_one_line(of_setting(comparison.setting, version, gold=gold_digest.of_version(version)))
+    return in_one_line(stated_computation(comparison.setting, comparison.board.version))
 
 
 def figures_table(comparison: Comparison, *, every: bool = True) -> PaperTable:

@@ -67,7 +67,7 @@ def computation(
     options: Mapping[str, Any],
     *,
     scorer: str = "",
-    gold: Mapping[str, str] | None = None,
+    gold: Mapping[str, Any] | None = None,
     version: int | None = None,
     hidden: bool = False,
 ) -> dict[str, Any]:
@@ -91,11 +91,11 @@ def computation(
 
 
 def of_setting(
-    setting: Setting, version: SettingVersion | None = None, *, gold: Mapping[str, str] | None = None
+    setting: Setting, version: SettingVersion | None = None, *, gold: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
     """Return the choices of a setting, now or under a version.
 
-    `gold` names the gold as it may be shown.
+    `gold` names the gold as it may be shown, and the part of it that is scored.
     """
     benchmark = setting.benchmark
     complete = complete_options(benchmark.options, task=benchmark.task)
@@ -156,6 +156,7 @@ def in_words(computed: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("Old names of labels", _old_labels(computed)),
         ("Entropy weights", "N of the averaged classes" if computed.get("entropy") == "positive" else ""),
         ("Missing predictions", missing_words(computed)),
+        ("Scored items", _scored_items(computed)),
         ("Gold", ", ".join(part for part in (version, digest) if part)),
         ("Scorer", computed.get("scorer", "")),
     ]
@@ -210,6 +211,20 @@ def missing_words(computed: Mapping[str, Any]) -> str:
 
 def _old_labels(computed: Mapping[str, Any]) -> str:
     return old_labels.in_words(computed.get("old_labels") or {}, negative=computed.get("negative"))
+
+
+def _scored_items(computed: Mapping[str, Any]) -> str:
+    """Count the items that are scored, if these are not all of the gold, and say which they are."""
+    if "scored_items" not in computed:
+        return ""
+    of = f" of {computed['gold_items']:,}" if "gold_items" in computed else ""
+    parts = [f"items of {computed['only']}"] if "only" in computed else []
+    if "share" in computed:
+        share = f"{100 * computed['share']:g} %"
+        rest = f"the rest beside the {share} of “{computed.get('rest_of')}”"
+        parts.append(rest if "rest_of" in computed else f"{share}, drawn once for all teams")
+    parts += [f"seed {computed['share_seed']}"] if "share_seed" in computed else []
+    return f"{computed['scored_items']:,}{of}, {', '.join(parts)}"
 
 
 def _tags(computed: Mapping[str, Any]) -> str:

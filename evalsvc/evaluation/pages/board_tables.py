@@ -10,11 +10,11 @@ from typing import Protocol
 from evalsvc.core.web.formatting import DASH, measured, quoted
 from evalsvc.core.web.tables import Cell, Head, PaperTable, part_heads
 from evalsvc.evaluation.benchmarks import row_rules
+from evalsvc.evaluation.benchmarks.stated_computation import stated_computation
 from evalsvc.evaluation.boards.figures import RunStatistics
 from evalsvc.evaluation.boards.ranking import Board, BoardRow
 from evalsvc.evaluation.boards.system_names import names_on_board
-from evalsvc.evaluation.disclosure import gold_digest
-from evalsvc.evaluation.measures.computation import in_one_line, of_setting
+from evalsvc.evaluation.measures.computation import in_one_line
 from evalsvc.evaluation.models import ReportedSystem
 from evalsvc.evaluation.pages import board_reversals
 from evalsvc.evaluation.pages.board_columns import BoardColumn, BoardView
@@ -202,7 +202,7 @@ def _described(view: BoardView) -> str:
 
 def board_computation(board: Board) -> str:
     """Return setting, version and every choice behind the figures of a board."""
-    computed = of_setting(board.setting, board.version, gold=gold_digest.of_version(board.version))
+    computed = stated_computation(board.setting, board.version)
     return f"{board.setting.title}: version {board.version.number}; {in_one_line(computed)}."
 
 

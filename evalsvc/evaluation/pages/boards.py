@@ -27,6 +27,7 @@ from evalsvc.evaluation import roles
 from evalsvc.evaluation.api.boards import BoardSerializer
 from evalsvc.evaluation.benchmarks import file_contract, inputs, versions
 from evalsvc.evaluation.benchmarks.file_contract import public_settings, settings_of
+from evalsvc.evaluation.benchmarks.stated_computation import stated_computation
 from evalsvc.evaluation.benchmarks.training_counts import shown_counts
 from evalsvc.evaluation.boards import leaderboard
 from evalsvc.evaluation.boards.leaderboard import BoardRequest, board
@@ -36,7 +37,7 @@ from evalsvc.evaluation.comparison import board_comparison, compared
 from evalsvc.evaluation.dates import stated
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import policy_for
-from evalsvc.evaluation.measures.computation import in_one_line, of_setting
+from evalsvc.evaluation.measures.computation import in_one_line
 from evalsvc.evaluation.measures.inventory import scored_labels
 from evalsvc.evaluation.measures.menu import board_measures, other_form, scheme_measures
 from evalsvc.evaluation.models import Benchmark, Setting
@@ -243,7 +244,7 @@ def board_csv(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _csv_lines(shown: Board) -> Iterator[list[object]]:
-    computed = of_setting(shown.setting, shown.version, gold=gold_digest.of_version(shown.version))
+    computed = stated_computation(shown.setting, shown.version)
     shown.columns.load(shown.columns)
     for row in shown.rows:
         aggregate = {"aggregate": " and ".join(row.runs.aggregates)} if row.runs.aggregates else {}

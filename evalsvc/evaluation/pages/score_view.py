@@ -219,7 +219,8 @@ def provenance(submission: Submission, evaluations: Sequence[Disclosed]) -> list
     by_gold: dict[str, list[str]] = {}
     secret = gold_digest.SecretGold()
     for evaluation in evaluations:
-        version = gold_digest.version_of(evaluation.setting, evaluation.gold_sha256)
+        known = evaluation.policy.version
+        version = known or gold_digest.version_of(evaluation.setting, evaluation.gold_sha256)
         part = f", items of {version.only}" if version.only else ""
         gold = f"{version.test_set}{part}, {version.test_set.origin}, version {version.number}"
         digest = gold_digest.in_words(gold_digest.of_version(version, secret))

@@ -74,6 +74,20 @@ def test_a_version_limited_to_a_part_of_the_gold_has_its_own_scores(cast: Benchm
     assert figure(setting, version=1) == pytest.approx(2 / 6)
 
 
+def test_figures_of_a_limited_version_name_the_set_that_limits_it(
+    cast: BenchmarkCast, client: Client
+) -> None:
+    _, setting = scored(cast)
+    part = freeze("part", RELATION_GOLD[:2], by=cast.olga)
+    creation.revise_setting(setting, test_set=setting.test_set, only=part, by=cast.olga)
+    work()
+    client.force_login(cast.olga)
+    address = f"/boards/{setting.benchmark.slug}/view.md?setting={setting.key}"
+    assert f"Scored items: 2, items of {part};" in client.get(address).content.decode()
+    whole = client.get(f"{address}&version=1").content.decode()
+    assert "Scored items" not in whole
+
+
 def test_the_board_of_an_old_version_names_the_gold_of_that_version(
     cast: BenchmarkCast, client: Client
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import html
 from collections import Counter
 from datetime import timedelta
 from typing import Any
@@ -221,3 +222,44 @@ def test_parts_are_stable_under_other_items() -> None:
     assert len(kept) == pytest.approx(900, abs=75)
     assert [name for name in names if not Part("seed", 0.3, rest=True).has(name)] == kept
     assert [name for name in names if Part("other", 0.3).has(name)] != kept
+
+
+def texts_of_figures(client: Client, setting: Setting) -> dict[str, str]:
+    """Return what states how the figures of a setting were computed, by address."""
+    slug, key = setting.benchmark.slug, f"?setting={setting.key}"
+    addresses = [f"/boards/{slug}/view.{format}{key}" for format in ("json", "md", "tex")]
+    addresses += [f"/boards/{slug}/board.csv{key}", f"/api/v1/benchmarks/{slug}/board{key}"]
+    system = f"/boards/{slug}/systems/{Submission.objects.earliest('pk').system_id}/"
+    addresses += [f"{system}{key}", *(f"{system}system.{format}{key}" for format in ("json", "md", "tex"))]
+    compared = "&".join(f"systems=kelpie/{name}" for name in ("Net", "Other"))
+    addresses += [f"/boards/{slug}/compare{each}{key}&{compared}" for each in ("/", ".md", ".tex")]
+    return {each: client.get(each).content.decode() for each in addresses}
+
+
+def stated(text: str, words: str, key: str) -> bool:
+    """True if a text has words in HTML, LaTeX, Markdown or JSON, or the field that says the same."""
+    plain = html.unescape(text).replace("\\%", "%").replace("~", " ")
+    plain = plain.replace("\\u201c", "“").replace("\\u201d", "”")
+    return words in plain or f'"{key}"' in text
+
+
+def test_figures_of_a_part_say_so_wherever_they_stand(client: Client, cast: BenchmarkCast) -> None:
+    benchmark = split_phase(cast)
+    submission = scored(cast, benchmark, GOLD)
+    scored(cast, benchmark, wrong(GOLD, 0.2), system="Other")
+    first, rest = both(benchmark)
+    client.force_login(cast.kim)
+    open_texts = texts_of_figures(client, first)
+    close(benchmark)
+    n, total = len(ids(first)), len(GOLD)
+    drawn = f"Scored items: {n} of {total}, 30 %, drawn once for all teams"
+    for address, text in open_texts.items():
+        assert stated(text, drawn, "scored_items"), address
+        assert first.share_seed not in text, address
+    for address, text in texts_of_figures(client, first).items():
+        assert stated(text, f"{drawn}, seed {first.share_seed}", "share_seed"), address
+    left = f"Scored items: {total - n} of {total}, the rest beside the 30 % of “Test”"
+    for address, text in texts_of_figures(client, rest).items():
+        assert stated(text, left, "rest_of"), address
+    body = client.get(reverse("api-scores", args=[submission.pk])).json()
+    assert all("Scored items: " in each["computed"] for each in body["evaluations"])

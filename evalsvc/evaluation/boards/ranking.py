@@ -136,15 +136,20 @@ class BoardRow(NamedTuple):
 
     @property
     def n_text(self) -> str:
-        """The number of runs, of those withdrawn by their figures, too, if there are any."""
-        return f"{self.n:,} of {self.n + self.runs.withdrawn:,}" if self.runs.withdrawn else str(self.n)
+        """The number of runs, of those without figures and those withdrawn by them, too, if there are any."""
+        return f"{self.n:,} of {self._total:,}" if self._total > self.n else str(self.n)
 
     @property
     def runs_text(self) -> str:
-        """The number of runs in words, such as 3 of 10 runs, 7 withdrawn."""
-        withdrawn, total = self.runs.withdrawn, self.n + self.runs.withdrawn
-        text = f"{self.n:,} of {counted(total, 'run')}, {withdrawn:,} withdrawn" if withdrawn else ""
-        return ", ".join([text or counted(self.n, "run"), *self._elsewhere])
+        """The number of runs in words, such as 3 of 12 runs, 2 withheld, 7 withdrawn."""
+        runs = counted(self._total, "run")
+        omitted = ((self.runs.withheld, "withheld"), (self.runs.withdrawn, "withdrawn"))
+        parts = [f"{self.n:,} of {runs}" if self._total > self.n else runs]
+        return ", ".join([*parts, *(f"{n:,} {why}" for n, why in omitted if n), *self._elsewhere])
+
+    @property
+    def _total(self) -> int:
+        return self.n + self.runs.withheld + self.runs.withdrawn
 
     @property
     def _elsewhere(self) -> list[str]:
@@ -157,6 +162,13 @@ class BoardRow(NamedTuple):
         """What was withdrawn when figures were known, empty for nothing."""
         n = self.runs.withdrawn
         return ", ".join([*([f"{counted(n, 'run')} withdrawn"] if n else []), *self._elsewhere])
+
+    @property
+    def omitted_text(self) -> str:
+        """What its figures are not over: runs that show none, and those withdrawn; empty for nothing."""
+        n = self.runs.withheld
+        withheld = f"{counted(n, 'run')} withheld" if n else ""
+        return ", ".join(filter(None, (withheld, self.withdrawn_text)))
 
     @property
     def is_selection(self) -> bool:

@@ -47,11 +47,12 @@ def figures_table(comparison: Comparison, *, every: bool = True) -> PaperTable:
     """
     columns = comparison.columns if every else comparison.first_columns
     heads = [Head("system", "System", numeric=False), Head("team", "Team", numeric=False), Head("n", "n")]
-    withdrawn_heads = [
+    omitted_heads = [
         Head("withdrawn", "Withdrawn runs"),
         Head("withdrawn_elsewhere", "Under another setting"),
+        Head("withheld", "Withheld runs"),
     ]
-    heads += withdrawn_heads if every else []
+    heads += omitted_heads if every else []
     for column in columns:
         head = Head(column.measure.key, column.title)
         heads += [head, *part_heads(head)] if every else [head]
@@ -59,8 +60,8 @@ def figures_table(comparison: Comparison, *, every: bool = True) -> PaperTable:
     for place, row in enumerate(comparison.rows):
         cells = [Cell(name, name) for name in (row.system.name, row.system.team_name)]
         cells.append(Cell(row.n, row.n_text))
-        withdrawn = (row.runs.withdrawn, row.runs.withdrawn_elsewhere)
-        cells += [Cell(n, "") for n in withdrawn] if every else []
+        omitted = (row.runs.withdrawn, row.runs.withdrawn_elsewhere, row.runs.withheld)
+        cells += [Cell(n, "") for n in omitted] if every else []
         for column in columns:
             shown, key = words.figure(comparison, column, place), column.measure.key
             text = with_deviation(shown, column.measure)
@@ -76,7 +77,7 @@ def figures_table(comparison: Comparison, *, every: bool = True) -> PaperTable:
         f"{words.method(comparison)}"
     )
     for name, row in zip(comparison.names_in_sentences, comparison.rows, strict=True):
-        caption += f" {name}: {row.runs_text}." if row.withdrawn_text else ""
+        caption += f" {name}: {row.runs_text}." if row.omitted_text else ""
     return PaperTable(f"{setting.benchmark.slug}-systems", caption, heads, rows)
 
 

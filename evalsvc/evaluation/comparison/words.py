@@ -124,12 +124,12 @@ def paragraph(comparison: Comparison) -> list[str]:
     pairs = combinations(range(len(comparison.rows)), 2)
     stated = [pair for pair in pairs if pair[0] == 0 or len(comparison.rows) <= FEW]
     sentences = [sentence(comparison, main, *pair) for pair in stated]
-    withdrawn = [
-        f"{name}: {row.runs_text} after scoring."
+    omitted = [
+        f"{name}: {row.runs_text}{' after scoring' if row.withdrawn_text else ''}."
         for name, row in zip(comparison.names_in_sentences, comparison.rows, strict=True)
-        if row.withdrawn_text
+        if row.omitted_text
     ]
-    return [*sentences, *withdrawn, *_reversals(comparison, main)]
+    return [*sentences, *omitted, *_reversals(comparison, main)]
 
 
 def _reversals(comparison: Comparison, main: Column) -> list[str]:

@@ -27,9 +27,10 @@ EMPTY = Cell("", "")
 
 REPORTED_HEAD = Head("reported", "Reported in", numeric=False)
 BASELINE_HEAD = Head("baseline", "Baseline", numeric=False)
-WITHDRAWN_HEADS = (
+OMITTED_HEADS = (
     Head("withdrawn", "Withdrawn runs"),
     Head("withdrawn_elsewhere", "Runs withdrawn under another setting"),
+    Head("withheld", "Withheld runs"),
 )
 REPORTED = "Rows marked as reported have the figures of papers as printed; they are not ranked."
 SAME_HEAD = Head("same_answers", "Same answers", numeric=False)
@@ -52,7 +53,7 @@ def systems_table(view: BoardView, *, every: bool = True) -> PaperTable:
         *SYSTEM_HEADS,
         *([TEAM_HEAD, BAND_HEAD, REPORTED_HEAD, BASELINE_HEAD] if every else []),
         Head("n", "n"),
-        *((*WITHDRAWN_HEADS, SAME_HEAD) if every else ()),
+        *((*OMITTED_HEADS, SAME_HEAD) if every else ()),
     ]
     for column in columns:
         head = Head(column.key, column.title)
@@ -67,7 +68,8 @@ def systems_table(view: BoardView, *, every: bool = True) -> PaperTable:
         of_program.append(Cell(row.system.baseline, ""))
         cells += of_program if every else []
         cells.append(Cell(row.n, row.n_text))
-        of_runs = (row.runs.withdrawn, row.runs.withdrawn_elsewhere, same_answers(view.board, row, names))
+        omitted = (row.runs.withdrawn, row.runs.withdrawn_elsewhere, row.runs.withheld)
+        of_runs = (*omitted, same_answers(view.board, row, names))
         cells += [Cell(value, "") for value in of_runs] if every else []
         for column in columns:
             cells += _figure_cells(column, row, every=every)
@@ -85,7 +87,7 @@ def _reported_cells(
     cells = [Cell(None, DASH), Cell(name, name)]
     cells += [EMPTY, EMPTY, Cell(source, ""), Cell(False, "")] if every else []
     cells.append(Cell(row.runs, str(row.runs or "?")))
-    cells += [Cell(None, ""), Cell(None, ""), EMPTY] if every else []
+    cells += [*[Cell(None, "")] * len(OMITTED_HEADS), EMPTY] if every else []
     for column in columns:
         figure = view.printed(row, column.board.setting).get(column.measure.key)
         if figure is None:
@@ -171,7 +173,7 @@ def caption(view: BoardView, names: Mapping[int, str]) -> str:
     words = [f"{shown} {_described(view)}"]
     if view.first.bands and view.first.tests:
         words.append(TESTED.format(view.first.tests.methods_in_words(view.board.order_by)))
-    words += [f"{quoted(names[row.system.pk])}: {row.runs_text}." for row in view.rows if row.withdrawn_text]
+    words += [f"{quoted(names[row.system.pk])}: {row.runs_text}." for row in view.rows if row.omitted_text]
     same = ((row, same_answers(view.board, row, names)) for row in view.rows)
     words += [f"{quoted(names[row.system.pk])}: {text}." for row, text in same if text]
     words += [REPORTED, *_impossible(view)] if view.reported else []

@@ -64,7 +64,7 @@ WHOLE = ("csv", "json")  # with deviation, n and reason beside each mean; papers
 WITHOUT_VIEW: dict[str, Any] = {"columns": (), "team": "", "tag": "", "since": None, "until": None}
 CSV_HEADS = (
     "setting", "place", "system", "team", "measure", "mean", "sd", "n", "minimum", "maximum", "reason",
-    "title", "computed", "runs", "version", "withdrawn", "withdrawn_elsewhere",
+    "title", "computed", "runs", "version", "withdrawn", "withdrawn_elsewhere", "withheld",
 )  # fmt: skip
 
 
@@ -254,8 +254,8 @@ def _csv_lines(shown: Board) -> Iterator[list[object]]:
                 system = [shown.setting.key, row.rank, row.system.name, row.system.team_name, key]
                 values = [figure.mean, figure.sd, figure.n, figure.minimum, figure.maximum, figure.reason]
                 values += [column.title, in_words]
-                withdrawn = [row.runs.withdrawn, row.runs.withdrawn_elsewhere]
-                yield [*system, *values, row.n, shown.version.number, *withdrawn]
+                omitted = [row.runs.withdrawn, row.runs.withdrawn_elsewhere, row.runs.withheld]
+                yield [*system, *values, row.n, shown.version.number, *omitted]
 
 
 @require_safe

@@ -275,7 +275,7 @@ def _counts(comparison: Comparison) -> str:
     counts = [row.runs_text for row in comparison.rows]
     if comparison.setting.row_rule != row_rules.MEAN:
         counts = [
-            ", ".join(filter(None, (f"{run_named(row.runs.chosen)} of {row.n}", row.withdrawn_text)))
+            ", ".join(filter(None, (f"{run_named(row.runs.chosen)} of {row.n}", row.omitted_text)))
             for row in comparison.rows
         ]
     elif len(set(counts)) == 1:

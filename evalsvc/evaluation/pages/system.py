@@ -34,6 +34,7 @@ from evalsvc.evaluation.pages.system_request import SystemPage, file_name, reque
 COMPARABLE = 8  # systems offered for a comparison, those beside this one on the board
 RUN_COLUMNS = 4
 FORMATS = (("csv", "CSV"), ("json", "JSON"), ("tex", "LaTeX"), ("md", "Markdown"))
+WHOLE = ("csv", "json")  # for programs, with runs without figures in columns
 
 
 @require_safe
@@ -48,7 +49,7 @@ def system_file(request: HttpRequest, slug: str, pk: int, format: str) -> HttpRe
     name = request.GET.get("table", "scores")
     if name == "curve" and page.median and format == "svg":
         return svg_file(system_figures.curve_drawing(page), f"{slug}-{pk}-curve.svg")
-    tables = {"scores": _scores_table(page), "runs": system_figures.runs_table(page)}
+    tables = {"scores": _scores_table(page, every=format in WHOLE), "runs": system_figures.runs_table(page)}
     tables |= {
         f"classes-{each.anchor}": system_figures.class_file(each)
         for each in system_figures.classes(page, request)
@@ -130,6 +131,7 @@ def _lead(page: SystemPage) -> str:
         return f"{_sentence_case(measure.title)} is {undefined(reason)}."
     shown = f"{_sentence_case(measure.title)} {with_deviation(figure, measure)}"
     runs = "one run" if figure.n == 1 else f"the mean of {counted(figure.n, 'run')}"
+    runs += f" ({page.row.omitted_text})" if page.row.omitted_text else ""
     if band := page.band(measure.key):
         place = (
             f"{'rank' if band.first == band.last else 'ranks'} {band} of {counted(band.of, 'tested system')}"
@@ -232,7 +234,7 @@ def _means(page: SystemPage) -> dict[str, float | None]:
     return {key: figure.mean for key, figure in figures.items() if figure}
 
 
-def _scores_table(page: SystemPage) -> PaperTable:
+def _scores_table(page: SystemPage, *, every: bool) -> PaperTable:
     page.board.columns.load(page.board.columns)
     heads = [
         Head("measure", "Measure", numeric=False),
@@ -242,6 +244,8 @@ def _scores_table(page: SystemPage) -> PaperTable:
         Head("rank", "Rank"),
         Head("band", "Ranks by tests", numeric=False),
     ]
+    omitted = {"withdrawn": page.row.runs.withdrawn, "withheld": page.row.runs.withheld} if every else {}
+    heads += [Head(key, f"{key.capitalize()} runs") for key in omitted]
     rows = []
     for measure in page.measures:
         if (figure := page.row.figure(measure.key)) is None:
@@ -255,8 +259,9 @@ def _scores_table(page: SystemPage) -> PaperTable:
             Cell(figure.n, str(figure.n)),
             Cell(rank, DASH if rank is None else str(rank)),
             Cell(str(band or ""), str(band or DASH)),
+            *(Cell(runs, "") for runs in omitted.values()),
         ])  # fmt: skip
-    caption = f"{page.row.runs_text}." if page.row.withdrawn_text else ""
+    caption = f"{page.row.runs_text}." if page.row.omitted_text else ""
     return PaperTable(file_name(page, "scores"), caption, heads, rows)
 
 

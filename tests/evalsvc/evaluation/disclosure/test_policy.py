@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import time
 from datetime import timedelta
+from io import StringIO
 from math import log2
 from typing import Any
 
@@ -21,7 +23,7 @@ from evalsvc.evaluation.boards import leaderboard
 from evalsvc.evaluation.disclosure import rules
 from evalsvc.evaluation.disclosure.ledger import Ledger
 from evalsvc.evaluation.disclosure.policy import Policy, is_hidden, policy_for
-from evalsvc.evaluation.models import Setting, SettingVersion, Submission
+from evalsvc.evaluation.models import Setting, SettingVersion, Submission, System
 from tests.cast.basics import jsonl
 from tests.cast.benchmarks import LABELS, BenchmarkCast, freeze
 from tests.evalsvc.evaluation.disclosure.phase import (
@@ -318,6 +320,28 @@ def test_the_ladder_shows_a_team_only_improvements(client: Client, cast: Benchma
     assert "only if it improves the best one shown of its team" in shown[1]["held_back"]
     board = leaderboard.board(setting_of(benchmark), person=cast.kim)
     assert [(row.system.name, row.rank) for row in board.rows] == [("Best", 1), ("Net", 2), ("Junk", None)]
+
+
+def test_pages_and_downloads_count_the_runs_that_a_ladder_held_back(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    gold = GOLD | {f"t{at}": "born_in" for at in range(200)}
+    benchmark = hidden_phase(cast, gold, ladder=0.05, default_quotas=False)
+    for run, share in enumerate((0.5, 0.6, 0.2)):
+        scored(cast, benchmark, wrong(gold, share, seed=run), system="Net", run=str(run))
+    [system] = System.objects.all()
+    whole = client.get(reverse("board-view-file", args=["hid", "json"])).json()
+    assert [(row["n"], row["withheld"]) for row in whole["rows"]] == [(2, 1)]
+    assert "“Net”: 2 of 3 runs, 1 withheld." in whole["caption"]
+    assert "| 2 of 3 |" in client.get(reverse("board-view-file", args=["hid", "md"])).content.decode()
+    [line] = csv.DictReader(StringIO(client.get(reverse("board-csv", args=["hid"])).content.decode()))
+    assert (line["runs"], line["withheld"]) == ("2", "1")
+    page = " ".join(client.get(reverse("system", args=["hid", system.pk])).content.decode().split())
+    assert "the mean of 2 runs (1 run withheld): figure 1 of 1 system" in page
+    assert "· 2 of 3 runs, 1 withheld, the last on" in page
+    table = client.get(reverse("system-file", args=["hid", system.pk, "json"])).json()
+    assert "2 of 3 runs, 1 withheld." in table["caption"]
+    assert [row["withheld"] for row in table["rows"]] == [1]
 
 
 def test_a_run_that_the_ladder_held_back_shows_no_figure_where_the_better_one_is_not_scored(

@@ -123,6 +123,7 @@ class _GoldSummary:
     types: set[str] = field(default_factory=set)
     repeated_lines: int = 0
     without_text: int = 0
+    first_lines: dict[str, int] = field(default_factory=dict)
 
 
 def _summary(entries: Iterable[MergedItem], kind: str, problems: Problems) -> _GoldSummary:
@@ -143,6 +144,12 @@ def _summary(entries: Iterable[MergedItem], kind: str, problems: Problems) -> _G
         summary.relations.update(relations)
         summary.repeated_lines += len(entry.repeats)
         summary.without_text += entry.item.text is None
+        if entry.item.text is not None:
+            summary.first_lines.setdefault("text" if entry.item.tokens is None else "tokens", entry.line)
+    if kind != Kind.RELATIONS and len(summary.first_lines) > 1:
+        (usual, first), (other, line) = summary.first_lines.items()
+        expected, hint = f"{usual}, as in line {first:,}", "Spans are compared in one unit."
+        problems.add("mixed_forms", line=line, field=other, expected=expected, hint=hint)
     return summary
 
 

@@ -214,9 +214,9 @@ class ScoringCase:
         if "wrf" not in self.options.families:
             return None, ""
         words, note = words_of_gold(self.gold, casefold=self.options.casefold)
-        if words is None and self.options.without_words == "reject":
+        if words is None and not note and self.options.without_words == "reject":
             raise InputFault("no_tokens", "Some documents of the gold have neither tokens nor text.")
-        return words, WORDLESS if words is None else note
+        return words, note or (WORDLESS if words is None else "")
 
     # ---- answers without offsets -------------------------------------------------------------------
     @cached_property

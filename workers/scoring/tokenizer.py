@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 LANGUAGE = "xx"
 TOKENIZED = "Words of WRF are those of spaCy's blank tokenizer."
+MIXED = "Some documents of the gold have tokens, others text alone: no WRF of spans."
 SETS_CACHED, MOST_TOKENS = 4, 500_000  # tokens of a set; all of it at most about 120 MB
 _cache: dict[tuple[bytes, bool], Tokens] = {}
 
@@ -31,7 +32,7 @@ def words_of_gold(gold: Gold, *, casefold: bool) -> tuple[Tokens | None, str]:
         return tokens_of_lists(tokens, casefold=casefold), ""
     texts = [text for text in gold.texts if text is not None]
     if len(texts) < len(gold):
-        return None, ""
+        return None, MIXED if tokens and texts else ""
     return words_of_texts(texts, casefold=casefold), TOKENIZED
 
 

@@ -152,6 +152,18 @@ def test_gold_of_another_kind_is_rejected_with_its_line(
     assert (first["code"], first.get("line"), first.get("field")) == problem
 
 
+@pytest.mark.parametrize("kind", ["entities", "joint"])
+def test_gold_with_lines_in_tokens_and_lines_in_text_is_rejected(kind: str) -> None:
+    """It has no words that WRF compares, so every file of spans failed."""
+    spans = {"spans": [[0, 1, "PER"]], "relations": []}
+    tokens, text = {"tokens": ["A", "b"]} | spans, {"text": "A b"} | spans
+    lines = [{"id": f"d{at}"} | line for at, line in enumerate((tokens, spans, tokens, text, text))]
+    [problem] = gold(lines, kind=kind).problems
+    assert (problem["code"], problem["line"], problem["field"]) == ("mixed_forms", 4, "text")
+    assert problem["expected"] == "tokens, as in line 1"
+    assert gold(lines[:3], kind=kind).test_set.rows == 3
+
+
 def test_an_unknown_label_is_reported_on_its_own_line() -> None:
     columns = ["Ada\tB-person", "saw\tO", "New\tB-pplace", "York\tI-pplace"]
     blocks = ['1\t"The <e1>a</e1> of <e2>b</e2>."', "Born-In(e1,e2)", "Comment: x"]

@@ -21,6 +21,7 @@ from evalsvc.evaluation.models import Evaluation, PredictionFile, Score, Submiss
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, Line, freeze, gold_sentence
 from workers.metrics.ranking_profiles import FEW_CLAIMS
 from workers.runner import run_next
+from workers.scoring.tokenizer import MIXED
 
 LABEL_LINES: list[Line] = [
     {"id": "s1", "label": "born_in"},
@@ -207,6 +208,25 @@ def test_words_of_texts_without_tokens_are_those_of_the_blank_tokenizer(cast: Be
     )  # fmt: skip
     submission = scored(cast.submit(benchmark, [{"id": "d1", "spans": [[0, 3, "PER"], [13, 18, "LOC"]]}]))
     assert figures(submission)["wrf_strict"] == pytest.approx((1 + 2 / 3 + 4 / 5) / 3)
+
+
+def test_gold_in_tokens_and_in_text_has_no_wrf_of_spans_and_says_why(cast: BenchmarkCast) -> None:
+    """Of earlier imports, and of parts with and without tokens: every file of spans failed."""
+    line = {"relations": [], "spans": [[0, 1, "PER"]]}
+    lines = [{"id": "d1", "tokens": ["A", "left"]} | line, {"id": "d2", "text": "B left"} | line]
+    gold = freeze("mixed", lines, by=cast.olga, labels=["PER"], kind="entities")
+    benchmark = cast.benchmark(
+        "mixed", task="entities", labels=["PER"], negative="",
+        settings=[("main", gold, "document", "wrf_strict")],
+    )  # fmt: skip
+    answers = [{"id": line["id"], "spans": [[0, 1, "PER"]]} for line in lines]
+    submission = scored(cast.submit(benchmark, answers))
+    found = figures(submission)
+    assert found["conll_micro_f1"] == 1.0
+    assert "wrf_strict" not in found
+    assert submission.evaluations.get().detail["notes"] == [MIXED]
+    texts = [{"id": "d1", "entities": [["A", "PER"]]}, {"id": "d2", "entities": [["B", "PER"]]}]
+    assert figures(scored(cast.submit(benchmark, texts, run="2")))["wrf_strict"] == 1.0
 
 
 def test_the_provenance_of_a_score_is_stored(cast: BenchmarkCast) -> None:

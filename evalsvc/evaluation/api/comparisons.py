@@ -49,7 +49,8 @@ class SystemTestSerializer(serializers.Serializer[Any]):
     d = serializers.FloatField(allow_null=True, help_text="Cohen's d; null for tests over items.")
     word = serializers.CharField(allow_blank=True, help_text="Sawilowsky's word for d.")
     detectable = serializers.FloatField(
-        allow_null=True, help_text="Smaller differences would mostly go unseen: α .05, power 80 %."
+        allow_null=True,
+        help_text="Smaller differences would mostly go unseen: one test, α .05 before Holm, power 80 %.",
     )
     test = serializers.CharField(allow_blank=True)
     run_a = serializers.CharField(

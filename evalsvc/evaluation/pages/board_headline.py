@@ -70,7 +70,8 @@ def _detectable(ends: tuple[float, float], measure: Measure) -> str:
     between = most if least == most else f"{least} to {most}"
     if ends[1] >= 1:
         between = f"{least} to more than any"
-    return f"the smallest difference that a test mostly detects is {between} {measure.title}"
+    detects = "the smallest difference that a single test, before Holm, mostly detects"
+    return f"{detects} is {between} {measure.title}"
 
 
 def why_untested(board: Board) -> str:

@@ -43,6 +43,22 @@ def test_the_least_degrees_of_freedom_are_those_of_the_smaller_side() -> None:
     assert detectable_difference(*sides, least_df=True) > detectable_difference(*sides)
 
 
+@pytest.mark.parametrize(
+    ("first", "second"), [((2, 1), (2, 1)), ((3, 1), (3, 1)), ((10, 1), (10, 1)), ((2, 0.2), (5, 1.2))]
+)
+def test_a_test_detects_the_stated_difference_in_four_of_five_cases(
+    first: tuple[int, float], second: tuple[int, float]
+) -> None:
+    """With two runs each it was less than half: the degrees of freedom vary with what a test sees."""
+    from scipy.stats import ttest_ind
+
+    sides = [Spread(n, 0, deviation, 0, 0) for n, deviation in (first, second)]
+    rng, found = np.random.default_rng(1), detectable_difference(*sides)
+    drawn = [rng.normal(0, deviation, (20_000, n)) for n, deviation in (first, second)]
+    p = ttest_ind(drawn[0] + found, drawn[1], axis=1, equal_var=False).pvalue
+    assert np.mean(p < 0.05) == pytest.approx(0.8, abs=0.015)
+
+
 def test_welch_on_known_runs() -> None:
     seen = welch(A, B)
     assert (seen.t, seen.df, seen.p) == pytest.approx(

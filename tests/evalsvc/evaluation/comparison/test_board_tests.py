@@ -21,6 +21,7 @@ from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.boards import leaderboard, stored_boards
 from evalsvc.evaluation.comparison import board_comparison, board_tests, compared, tested_systems, words
 from evalsvc.evaluation.comparison.board_comparison import BY_MEDIAN, Band
+from evalsvc.evaluation.comparison.sentences import _unseen
 from evalsvc.evaluation.disclosure import shown_tests
 from evalsvc.evaluation.disclosure.policy import Policy
 from evalsvc.evaluation.disclosure.shown_tests import ONE_TEAM
@@ -205,7 +206,7 @@ def test_the_board_shows_bands_bold_figures_and_confirmed_reversals(
     ]
     assert sorted(confirmed) == [("Alder", "Cedar"), ("Birch", "Cedar")]
     assert "For 2 of them tests confirm both orders." in response.content.decode()
-    assert "the smallest difference that a test mostly detects is" in response.content.decode()
+    assert "difference that a single test, before Holm, mostly detects is" in response.content.decode()
     latex = client.get(
         reverse("board-view-file", args=["rel", "tex"]), {"columns": "macro_f1"}
     ).content.decode()
@@ -796,3 +797,13 @@ def test_the_smallest_difference_is_one_figure_where_its_ends_are_shown_alike(
     ends: tuple[float, float], words: str
 ) -> None:
     assert _detectable(ends, MENU["micro_f1"]).endswith(words)
+
+
+@pytest.mark.parametrize(
+    ("detectable", "words"), [(0.02, "differences under 2.0"), (1.2, "any difference"), (None, "")]
+)
+def test_no_sentence_names_a_difference_that_no_two_systems_have(
+    detectable: float | None, words: str
+) -> None:
+    said = _unseen(detectable, MENU["micro_f1"])
+    assert said == (f"; before Holm, {words} would mostly go unseen" if words else "")

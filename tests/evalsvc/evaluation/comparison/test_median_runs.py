@@ -240,7 +240,7 @@ def test_sentences_name_the_system_that_is_tested_by_its_median_run() -> None:
     found = sentences.sentence("micro F1", MENU["micro_f1"], *sides, tested)
     assert found == (
         "No difference between Net and Rules could be shown: +2.0 (Net by its median run), 95 % interval"
-        " −10.0 to +14.0; differences under 10.0 would mostly go unseen."
+        " −10.0 to +14.0; before Holm, differences under 10.0 would mostly go unseen."
     )
     over_runs = tested._replace(over_items=False)
     assert "median" not in sentences.sentence("micro F1", MENU["micro_f1"], *sides, over_runs)

@@ -161,7 +161,7 @@ def test_a_lead_without_a_claim_and_what_goes_unseen_do_not_read_as_zero() -> No
     alder, birch = Side("Alder", 0.80051), Side("Birch", 0.80049)
     outcome = Outcome("paired", 0.00002, -0.0001, 0.0001, ".6", 0.0002, None)
     unseen = sentences.sentence("micro F1", MENU["micro_f1"], alder, birch, outcome)
-    assert unseen.endswith("; differences under 0.02 would mostly go unseen.")
+    assert unseen.endswith("; before Holm, differences under 0.02 would mostly go unseen.")
     unclaimed = sentences.unclaimed("micro F1", MENU["micro_f1"], alder, birch, "not tested")
     assert unclaimed == "Alder is 0.002 micro F1 better than Birch; nothing is claimed: not tested."
 

@@ -60,7 +60,7 @@ def test_a_reader_sees_figures_before_and_a_test_after_the_job(
     assert (
         "No difference between “Net” and “Tree” could be shown: +53.9, 95 % interval −7.7 to +115.5;" in page
     )
-    assert "differences under 76.9 would mostly go unseen." in page
+    assert "; before Holm, differences under 68.5 would mostly go unseen." in page
     assert "Compute the tests" not in page
     assert "<span>← Rules</span><span>Net →</span>" in page
     turned = client.get(address(cast, "Net", "Tree", "Rules", a="kelpie/Tree", b="kelpie/Net"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.test import Client
@@ -13,6 +14,7 @@ from annotation import projects
 from annotation.consensus.alpha import nominal_alpha
 from annotation.models import Project
 from annotation.pages.release_figures import pattern_figure
+from annotation.queue import votes
 from annotation.releases import publishing
 from annotation.releases.composition import Composition
 from annotation.splits import making
@@ -20,7 +22,14 @@ from annotation.splits.making import Plan
 from annotation.testset import TestSet
 from tests.annotation.releases.test_folder import frozen, unpacked
 from tests.cast.basics import person, run_job
-from tests.cast.projects import answered_item, curator, project_with_items
+from tests.cast.projects import (
+    annotators,
+    answered_item,
+    create_project,
+    curator,
+    import_lines,
+    project_with_items,
+)
 from tests.cast.replay import replayed
 
 pytestmark = pytest.mark.django_db
@@ -70,6 +79,25 @@ def test_agreement_is_that_of_all_answers_beside_that_of_the_lines_kept() -> Non
     written = json.loads(unpacked(test_set)["statistics.json"])
     assert written["left_out"] == {"disputed": 2, "open": 1}
     assert written["provenance"]["agreement_of_all"]["sentences"] == 4
+
+
+def test_agreement_on_spans_is_that_of_all_texts_with_two_answers() -> None:
+    """Of three spans of each person two are equal."""
+    project = create_project("entities", labels=["P", "L"], k=2)
+    import_lines(project, [{"id": "d0", "text": "Ada saw Turin."}, {"id": "d1", "text": "Bo left."}])
+    projects.open_for_work(project, by=curator())
+    answers = {
+        "d0": ([[0, 3, "P"], [8, 13, "L"]], [[0, 3, "P"], [8, 13, "L"]]),
+        "d1": ([[0, 2, "P"]], [[0, 2, "L"]]),
+    }
+    for name, each in answers.items():
+        item = project.items.get(external_id=name)
+        for user, spans in zip(annotators(project, 2), each, strict=True):
+            votes.answer(item, user, client_id=uuid4(), payload={"spans": spans, "relations": []})
+    found = stats(Composition(closed(frozen(project))))
+    figure, detail = found["F1 of pairs"]
+    assert (figure, detail.endswith("over all 2 texts with two or more answers")) == (".67", True)
+    assert found["F1 of pairs of the lines kept"][0] == "1.00"
 
 
 def test_what_the_rule_settled_is_counted_among_disputes_that_were_left_out() -> None:

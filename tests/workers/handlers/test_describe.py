@@ -66,11 +66,13 @@ def test_spans_are_counted_by_type() -> None:
 
 
 def test_tokens_name_the_texts_that_have_them() -> None:
-    lines = [
-        {"id": "a", "tokens": ["Ada", "left"], "spans": [[0, 1, "per"]]},
-        {"id": "b", "text": "Bo left.", "spans": []},
-    ]
-    made = gold(lines, kind="entities").test_set
+    project = create_project("entities", labels=["per"], k=1)
+    import_lines(project, [{"id": "a", "tokens": ["Ada", "left"]}, {"id": "b", "text": "Bo left."}])
+    projects.open_for_work(project, by=curator())
+    for name in ("a", "b"):
+        answered_item(project, [], item=name)
+    made = builder.freeze(project, name="G", version="1.0", by=curator())
+    run_job("freeze", made.pk)
     found = described(made)
     assert (found["tokens"], found["tokenised"]) == (2, 1)
     figures = {stat.name: (stat.figure, stat.detail) for stat in Composition(made).stats}

@@ -43,7 +43,7 @@ class ItemRecords:
 
 @dataclass(slots=True)
 class DecisionChanges:
-    """Decisions that cease to count, and those that count again; answers that are asked again, or no more.
+    """Decisions that cease to count, and those that count again.
 
     `outdated` decisions are on answers that changed since, otherwise than by k. `renewed` ones count: the
     digest of the answers.
@@ -53,8 +53,6 @@ class DecisionChanges:
     restored: list[int] = field(default_factory=list)
     outdated: list[int] = field(default_factory=list)
     renewed: dict[int, str] = field(default_factory=dict)
-    asked_again: list[int] = field(default_factory=list)
-    answered: list[int] = field(default_factory=list)
 
     def save(self, *, runs_all: bool = False) -> None:
         """Store the changes; an item has one active decision at any time.
@@ -70,9 +68,6 @@ class DecisionChanges:
             Adjudication.objects.filter(pk__in=self.outdated or [0]).update(answers_key="")
         for pk, key in self.renewed.items() or [(0, "")] * runs_all:
             Adjudication.objects.filter(pk=pk).update(answers_key=key)
-        for keys, again in ((self.asked_again, True), (self.answered, False)):
-            if keys:
-                Answer.objects.filter(pk__in=keys).update(again=again)
 
 
 def counted_answers(answers: Iterable[Answer], *, k: int) -> list[Answer]:
@@ -141,7 +136,7 @@ def rehearse(
     """Write the change of a hidden check as if it was an ordinary item, and undo that.
 
     Otherwise a reply, to a long answer above all, would come sooner for checks. `before` is the check decided
-    without the vote. Answers that are asked again stay marked.
+    without the vote.
     """
     after, changes = _as_work(item), DecisionChanges()
     with transaction.atomic():
@@ -190,9 +185,12 @@ def answers_needed(item: Item, project: Project) -> int:
 
 
 def derive_state(item: Item, records: ItemRecords, rules: Rules, changes: DecisionChanges) -> None:
-    """Set the item's state in memory, and note its decisions that change."""
-    if item.use in (Item.Use.WORK, Item.Use.CHECK):  # else annotators could tell them apart
-        _mark_asked_again(records.answers, rules, changes)
+    """Set the item's state in memory, and note its decisions that change.
+
+    What is asked again goes by the rules, not by what is stored, which may wait for a recomputation.
+    """
+    for answer in records.answers:
+        answer.again = is_asked_again(item, answer.payload, answer.guideline, rules)
     if item.use:  # a gold question is never decided, and open to everybody
         return
     item.extra = item.asked + item.called
@@ -221,11 +219,9 @@ def _policy_matters(verdict: majority.Verdict, payloads: list[Payload], k: int, 
     return (verdict.state, verdict.gold) != (other.state, other.gold)
 
 
-def _mark_asked_again(answers: Sequence[Answer], rules: Rules, changes: DecisionChanges) -> None:
-    for answer in answers:
-        if (again := rules.is_asked_again(answer.payload, answer.guideline)) != answer.again:
-            answer.again = again
-            (changes.asked_again if again else changes.answered).append(answer.pk)
+def is_asked_again(item: Item, payload: Payload, guideline: int | None, rules: Rules) -> bool:
+    """True for an answer that is asked again, to checks as to sentences, so that both come alike."""
+    return item.use != Item.Use.QUALIFY and rules.is_asked_again(payload, guideline)
 
 
 def may_extend(item: Item, project: Project) -> bool:

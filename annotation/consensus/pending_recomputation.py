@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from django.db.models import F
+
 from annotation.models import Project
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.jobs.models import Job
@@ -11,8 +13,12 @@ from evalsvc.core.upkeep.registry import Finding
 
 
 def pending(project: Project) -> Job | None:
-    """Return the last recomputation unless it is done: also one that failed or was cancelled."""
-    last = Job.objects.filter(kind="recompute", subject=project.pk).order_by("-pk").first()
+    """Return a recomputation that has not ended, or else the last to end unless that is done.
+
+    It may have failed or been cancelled. An older one may end last: it is tried again behind a newer one.
+    """
+    jobs = Job.objects.filter(kind="recompute", subject=project.pk)
+    last = jobs.order_by(F("ended_at").desc(nulls_first=True), "-pk").first()
     return last if last and last.state != Job.State.DONE else None
 
 
@@ -21,18 +27,18 @@ def is_recomputing(project: Project) -> bool:
     return pending(project) is not None
 
 
-def is_running(project: Project) -> bool:
-    """True while a recomputation waits or runs; raise Conflict if it ended before it was done."""
-    job = pending(project)
-    if job and job.state in Job.ENDED:
-        hint = f"Ask the operator to run: {cure(project)}"
-        raise Conflict("recomputing", f"Recomputing the items of {project} {_ended(job)}.", hint=hint)
-    return job is not None
+def failure(project: Project, job: Job) -> Conflict:
+    """Return the rejection of what waits for a recomputation that ended before it was done."""
+    hint = f"Ask the operator to run: {cure(project)}"
+    return Conflict("recomputing", f"Recomputing the items of {project} {_ended(job)}.", hint=hint)
 
 
 def require_recomputed(project: Project) -> None:
     """Reject what would read states of earlier rules, labels or k."""
-    if is_running(project):
+    job = pending(project)
+    if job and job.state in Job.ENDED:
+        raise failure(project, job)
+    if job:
         reason = f"The items of {project} are being recomputed."
         raise Conflict("recomputing", reason, hint="Try again when that is done.")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -13,7 +13,14 @@ from django.db import transaction
 from django.db.models import Sum, TextField
 from django.db.models.functions import Cast, Length
 
-from annotation.consensus.item_state import FIELDS, DecisionChanges, ItemRecords, derive_state, save_states
+from annotation.consensus.item_state import (
+    FIELDS,
+    DecisionChanges,
+    ItemRecords,
+    derive_state,
+    is_asked_again,
+    save_states,
+)
 from annotation.consensus.known_answers import store_digests
 from annotation.consensus.pending_recomputation import is_recomputing
 from annotation.consensus.rules import Rules
@@ -102,6 +109,7 @@ def recompute_items(project: Project, keys: Sequence[int]) -> list[Item]:
     rules = Rules(project.pk)
     store_digests(KnownAnswer.objects.filter(pk__in=keys), rules.mapping)
     records = load_records(keys)
+    _mark_asked_again(items, records, rules)
     before = [_values(item) for item in items]
     changes = DecisionChanges()
     for item in items:
@@ -109,6 +117,22 @@ def recompute_items(project: Project, keys: Sequence[int]) -> list[Item]:
     save_states([item for item, old in zip(items, before, strict=True) if _values(item) != old])
     changes.save()
     return items
+
+
+def _mark_asked_again(items: Sequence[Item], records: Mapping[int, ItemRecords], rules: Rules) -> None:
+    """Store which answers are asked again; votes store it of their own answer alone.
+
+    Else a vote would tell by its statements what others have answered, while a recomputation waits.
+    """
+    changed: dict[bool, list[int]] = {True: [], False: []}
+    for item in items:
+        for answer in records[item.pk].answers:
+            again = is_asked_again(item, answer.payload, answer.guideline, rules)
+            if again != answer.again:
+                changed[again].append(answer.pk)
+    for again, keys in changed.items():
+        if keys:
+            Answer.objects.filter(pk__in=keys).update(again=again)
 
 
 def _values(item: Item) -> list[Any]:

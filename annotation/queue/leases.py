@@ -17,6 +17,7 @@ from annotation.queue.participants import Participant, participant_of, require_o
 from annotation.queue.search import ItemLocked, StillSearching, next_items
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict
+from evalsvc.core.jobs.models import Job
 
 NOT_RESERVE = 3  # the oldest leases of a person; later ones may go to others
 MAX_LEASES = 60
@@ -94,12 +95,15 @@ def _try_to_lease(
             f"{len(active)} sentences are reserved for you; the limit is {MAX_LEASES}.",
             hint="Answer, skip or return some of them first.",
         )
-    if waiting := _waits(participant.project):
-        return again or waiting
+    obstacle = _obstacle(participant.project)
+    if obstacle and not again:
+        raise obstacle
     try:
-        new = _lease_new(participant, room, must_find=not again) if room > 0 else []
+        new = _lease_new(participant, room, must_find=not again) if room > 0 and not obstacle else []
     except StillSearching as searching:
-        return again or searching
+        if not again:
+            return searching
+        new = []
     if new is None:
         transaction.set_rollback(True)
         return None
@@ -110,17 +114,19 @@ def _try_to_lease(
     return found
 
 
-def _waits(project: Project) -> StillSearching | None:
-    """Tell whether items change one after another, so that nothing new is leased. Raises Conflict.
+def _obstacle(project: Project) -> StillSearching | Conflict | None:
+    """Return why nothing new is leased while items change one after another.
 
     What came before the rest, or just after an act of somebody else, would tell sentences from checks, and
     answers of others.
     """
     if project.choosing:
         return StillSearching("The candidates of this project are being changed.", wait=CHANGE_WAIT)
-    if pending_recomputation.is_running(project):
-        return StillSearching("The sentences of this project are being recomputed.", wait=CHANGE_WAIT)
-    return None
+    job = pending_recomputation.pending(project)
+    if job and job.state in Job.ENDED:
+        return pending_recomputation.failure(project, job)
+    reason = "The sentences of this project are being recomputed."
+    return StillSearching(reason, wait=CHANGE_WAIT) if job else None
 
 
 def _lease_new(participant: Participant, n: int, *, must_find: bool) -> list[Lease] | None:

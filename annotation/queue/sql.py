@@ -138,9 +138,9 @@ VALUES (%(item)s, %(annotator)s, %(client_id)s, %(number)s, %(act)s, %(payload)s
 RETURNING *"""
 ADD_ANSWER = """
 INSERT INTO annotation_answer (item_id, annotator_id, vote_id, payload, first_payload, position,
-    set_aside, aside_id, guideline)
+    set_aside, aside_id, guideline, again)
 VALUES (%(item)s, %(annotator)s, %(vote)s, %(payload)s, %(first_payload)s, %(position)s,
-    %(set_aside)s, %(aside)s, %(guideline)s)
+    %(set_aside)s, %(aside)s, %(guideline)s, %(again)s)
 RETURNING *"""
 END_LEASE = """
 UPDATE annotation_lease SET ending = %(ending)s

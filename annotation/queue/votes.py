@@ -234,10 +234,10 @@ def _require_asked_again(
     item: Item, participant: Participant, payload: dict[str, Any] | None, request: VoteRequest
 ) -> None:
     """Reject a further vote after many, unless the answer is asked again, and this one would not be."""
-    own = Answer.objects.filter(item=item.pk, annotator=participant.annotator.pk, again=True)
+    own = Answer.objects.filter(item=item.pk, annotator=participant.annotator.pk).first()
     guideline, rules = request.stored(participant)["guideline"], Rules(participant.project)
-    asked_again = payload is not None and rules.is_asked_again(payload, guideline)
-    if asked_again or not own.exists():
+    again = own is not None and item_state.is_asked_again(item, own.payload, own.guideline, rules)
+    if not again or (payload is not None and rules.is_asked_again(payload, guideline)):
         detail = f"You have answered this sentence {MOST_VOTES} times already."
         hint = "Your last answer counts. Ask a curator to change it."
         raise Conflict("answered_too_often", detail, hint=hint)
@@ -274,15 +274,17 @@ def _update_answer(
     item: Item, participant: Participant, vote: Vote, payload: Payload | None, records: _VoteRecords
 ) -> None:
     """Store the current answer, also in `records`."""
-    annotator = participant.annotator
+    annotator, rules = participant.annotator, Rules(participant.project)
     own = next((entry for entry in records.answers if entry.annotator_id == annotator.pk), None)
+    again = payload is not None and item_state.is_asked_again(item, payload, vote.guideline, rules)
     if payload is None:
         Answer.objects.filter(item=item, annotator=annotator).delete()
         records.answers = [entry for entry in records.answers if entry is not own]
     elif own:
-        first = _first_payload(participant, vote) if own.again else own.first_payload or own.payload
+        former = item_state.is_asked_again(item, own.payload, own.guideline, rules)
+        first = _first_payload(participant, vote) if former else own.first_payload or own.payload
         own.vote, own.payload, own.first_payload, own.guideline = vote, payload, first, vote.guideline
-        own.set_aside, own.again = own.set_aside or annotator.paused_at is not None, False
+        own.set_aside, own.again = own.set_aside or annotator.paused_at is not None, again
         own.save(update_fields=["vote", "payload", "first_payload", "set_aside", "again", "guideline"])
     else:
         (own,) = sql.fetch(
@@ -297,6 +299,7 @@ def _update_answer(
             set_aside=records.exclusion.excluded or annotator.paused_at is not None,
             aside=records.exclusion.oversight,
             guideline=vote.guideline,
+            again=again,
         )
         records.answers.append(own)
     if payload is not None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.core.management import call_command
 from django.db import transaction
+from django.db.models.functions import Now
 from django.test import Client
 from django.urls import reverse
 
@@ -18,6 +20,7 @@ from annotation.queue import exclusions, leases
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.jobs import transitions
 from evalsvc.core.jobs.models import Job
+from evalsvc.core.jobs.queue import enqueue
 from tests.cast.basics import run_job, sentence
 from tests.cast.projects import (
     annotators,
@@ -63,6 +66,27 @@ def test_a_large_import_of_votes_is_settled_by_a_job(either_database: str, monke
         None,
         ["A"],
     ]
+
+
+@pytest.mark.django_db
+def test_a_recomputation_that_is_tried_again_behind_a_newer_one_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A later step joined it, but only the newer one was looked at."""
+    project = project_with_items(1, k=2)
+    monkeypatch.setattr(recomputation, "RECOMPUTE_AT_ONCE", 0)
+    projects.set_k(project, k=1, by=curator())
+    older = Job.objects.get(kind="recompute")
+    newer = enqueue("recompute", project.pk)
+    run_job("recompute", project.pk)
+    Job.objects.filter(pk=newer.pk).update(state="done", ended_at=Now() - timedelta(minutes=1))
+    Job.objects.filter(pk=older.pk).update(state="queued", ended_at=None)
+    assert pending_recomputation.pending(project) == older
+    Job.objects.filter(pk=older.pk).update(state="failed", ended_at=Now())
+    assert pending_recomputation.pending(project) == older
+    assert len(list(pending_recomputation.check_pending(""))) == 1
+    Job.objects.filter(pk=older.pk).update(state="done")
+    assert pending_recomputation.pending(project) is None
 
 
 @pytest.mark.django_db

@@ -15,9 +15,9 @@ from django.test.utils import CaptureQueriesContext
 
 from annotation import projects
 from annotation.adjudication import decisions
-from annotation.consensus import item_state, recomputation, rules
-from annotation.models import Answer, Item, Lease, Project
-from annotation.ontology import inventory
+from annotation.consensus import item_state, recomputation
+from annotation.models import Item, Lease, Project
+from annotation.ontology import guideline_versions, inventory
 from annotation.queue import lease_endings, leases, own_votes, quality_settings, votes
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict
@@ -70,9 +70,9 @@ def loaded(lease: Lease) -> Lease:
     return Lease.objects.select_related("item__project", "annotator__project").get(pk=lease.pk)
 
 
-def answer(lease: Lease, user: User, base: int) -> None:
+def answer(lease: Lease, user: User, base: int, **values: Any) -> None:
     payload = PAYLOADS[lease.annotator.project.kind]
-    votes.answer(lease.item.key, user, client_id=uuid4(), base=base, payload=payload)
+    votes.answer(lease.item.key, user, client_id=uuid4(), base=base, payload=payload, **values)
 
 
 def answer_nothing(lease: Lease, user: User, base: int) -> None:
@@ -270,11 +270,10 @@ def test_nobody_answers_an_item_hundreds_of_times(project: Project, monkeypatch:
             answer(lease, user, base)
         with pytest.raises(Conflict, check=code("answered_too_often")):
             answer(lease, user, 3)
-    Answer.objects.update(again=True)  # as for a new guideline; else the first would come for ever
-    with monkeypatch.context() as under_the_old_one:
-        under_the_old_one.setattr(rules.Rules, "is_asked_again", lambda *_: True)
-        with pytest.raises(Conflict, check=code("answered_too_often")):
-            answer(lease, user, 3)
+    projects.set_guideline(project, guideline="Second", by=curator())
+    guideline_versions.ask_again(project, 1, by=curator())  # else the first would come for ever
+    with pytest.raises(Conflict, check=code("answered_too_often")):
+        answer(lease, user, 3, guideline=1)
     answer(lease, user, 3)
 
 

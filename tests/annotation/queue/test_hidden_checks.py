@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
@@ -479,6 +479,41 @@ def test_while_a_recomputation_waits_no_act_of_others_shows(
 
 
 @pytest.mark.parametrize("change", CHANGES)
+def test_a_vote_runs_as_many_statements_whether_answers_of_others_wait_to_be_asked_again(
+    project: Project,
+    people: list[User],
+    change: Callable[[Project], Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first on a sentence or check marked them: one statement more told another's label."""
+    monkeypatch.setattr(recomputation, "RECOMPUTE_AT_ONCE", 0)
+    finish(project, *people[:2])
+    for item in project.items.order_by("rank")[::2]:
+        answer_item(item, people[1], "C", base=1)
+    change(project)
+    assert label_names(Rules(project.pk).project, "relation")  # read once for all
+    found = defaultdict[str, set[int]](set)
+    for item in project.items.order_by("rank"):
+        with CaptureQueriesContext(connection) as queries:
+            answer_item(item, people[0], "C", base=1)
+        found[item.use].add(len(queries))
+    assert [len(numbers) for numbers in found.values()] == [1, 1]
+
+
+def test_no_act_of_others_shows_by_whether_an_answer_given_too_often_may_be_changed(
+    project: Project, people: list[User], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recomputation, "RECOMPUTE_AT_ONCE", 0)
+    monkeypatch.setattr(votes, "MOST_VOTES", 1)
+    finish(project, *people[:2])
+    ask_all(project)
+    touched, *others = project.items.order_by("rank")
+    give_it_again(touched, people[1], 1)
+    for item in (touched, *others):
+        answer_item(item, people[0], "B", base=1)
+
+
+@pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("act", ACTS)
 def test_acts_while_a_recomputation_waits_leave_the_states_of_a_fresh_one(
     project: Project,
@@ -508,6 +543,9 @@ def test_acts_while_a_recomputation_waits_leave_the_states_of_a_fresh_one(
     monkeypatch.setattr(recomputation, "recompute_items", recompute)
     recomputation.recompute(project)
     assert stored == list(project.items.order_by("pk").values("state", "free", "gold", "extra"))
+    rules = Rules(project.pk)
+    for answer in Answer.objects.filter(item__project=project):
+        assert answer.again == rules.is_asked_again(answer.payload, answer.guideline)
 
 
 def test_nobody_is_leased_anything_while_a_recomputation_waits_but_keeps_what_they_had(
@@ -527,7 +565,7 @@ def test_nobody_is_leased_anything_while_a_recomputation_waits_but_keeps_what_th
         3,
         "The sentences of this project are being recomputed.",
     )
-    Job.objects.filter(kind="recompute").update(state=Job.State.FAILED)
+    Job.objects.filter(kind="recompute").update(state=Job.State.FAILED, ended_at=Now())
     reply = lease()
     assert (reply.status_code, reply.json()["code"]) == (409, "recomputing")
     assert f"manage.py recompute {project.slug}" in reply.json()["hint"]

@@ -176,7 +176,9 @@ class Moves:
             for runs, board in ((self.before_alone, self.before), (self.after_alone, self.after))
             if runs
         ]:
-            sentences.append(f"{listed(alone)}: the boards count them, this report does not.")
+            one = self.before_alone + self.after_alone == 1
+            count = "its board counts it" if one else "the boards count them"
+            sentences.append(f"{listed(alone)}: {count}, this report does not.")
         if self.withdrawn:
             were, them = ("run was", "it") if self.withdrawn == 1 else ("runs were", "them")
             counted_without = f"ranks and figures of both versions are counted without {them}"

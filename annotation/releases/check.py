@@ -24,6 +24,7 @@ from annotation.releases.file_shapes import (
     Ontology,
     Shape,
     decoded_line,
+    left_out_counts,
     require_readable,
     require_replayable,
 )
@@ -139,7 +140,7 @@ class _Check:
                 self.result.add(name, f"It has {count:,} lines; {MANIFEST} states {manifest.rows:,}.")
         if lines is None:
             return
-        self._lines_of_gold(lines)
+        self._lines_of_gold(lines, manifest)
         if BLIND in self.files:
             self._named(BLIND, self._blind(lines(), self.files[BLIND]()))
         ontology = self._decoded(ONTOLOGY, Ontology)
@@ -168,7 +169,7 @@ class _Check:
                     name, f"{key} is {texts[0]} in {MANIFEST}; the lines of {PROVENANCE} give {texts[1]}."
                 )
 
-    def _lines_of_gold(self, lines: Opened) -> None:
+    def _lines_of_gold(self, lines: Opened, manifest: Manifest) -> None:
         """Check that each line is an object with an id of its own, and count the figures anew."""
         ids: set[Any] = set()
         recount = Recount()
@@ -192,6 +193,13 @@ class _Check:
         if stated is not None:
             name = STATISTICS if STATISTICS in self.suspects else GOLD
             self._add(name, recount.differences(stated))
+            left_out = left_out_counts(manifest.left_out)
+            for counts in (stated.left_out, stated.left_out_of_whole):
+                if counts is not None and counts != left_out:
+                    texts = [_short(each) for each in (left_out, counts)]
+                    self.result.add(
+                        STATISTICS, f"left_out: {texts[0]} in {MANIFEST}, {texts[1]} in {STATISTICS}."
+                    )
 
     @staticmethod
     def _blind(gold: Iterable[bytes], blind: Iterable[bytes]) -> Iterator[str]:

@@ -395,7 +395,8 @@ class Composition:
         if not self.counts_left_out:
             return f"Some {self.noun}s were left out." if counts else ""
         unusable = counts.pop("unusable", 0)
-        text = [f"Left out by the curator: {_states(counts, self.noun)}."] if counts else []
+        of = " of the whole" if self.manifest.get("split") else ""
+        text = [f"Left out by the curator{of}: {_states(counts, self.noun)}."] if counts else []
         text += [f"Broken, or with a wrongly marked entity: {unusable:,}."] if unusable else []
         listed = ["The manifest lists them."] if text and self.with_gold else []
         return " ".join([*text, *listed])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -26,6 +27,12 @@ class Ontology(msgspec.Struct):
         return len(self.steps) <= MOST_STEPS and sources <= MOST_SOURCES
 
 
+def left_out_counts(left: Mapping[str, list[Any] | int] | None) -> dict[str, int]:
+    """Count by state what a manifest says was left out; of a part, of the whole."""
+    counts = {state: len(ids) if isinstance(ids, list) else ids for state, ids in (left or {}).items()}
+    return {state: n for state, n in counts.items() if n}
+
+
 class Manifest(msgspec.Struct):
     format: str
     name: str
@@ -42,6 +49,7 @@ class Manifest(msgspec.Struct):
     answers_of_items: list[int] | None = None
     answers: Any = None
     counts: dict[str, Any] = {}
+    left_out: dict[str, list[Any] | int] | None = None
 
     @property
     def digests(self) -> dict[str, str]:

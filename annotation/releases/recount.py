@@ -31,6 +31,8 @@ class Stated(msgspec.Struct):
     perplexity_with_negative: Figure | msgspec.UnsetType = msgspec.UNSET
     perplexity_without_negative: Figure | msgspec.UnsetType = msgspec.UNSET
     ratio: Figure | msgspec.UnsetType = msgspec.UNSET
+    left_out: dict[str, int] | None = None
+    left_out_of_whole: dict[str, int] | None = None
 
 
 class Recount:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from annotation.releases import file_shapes
 from annotation.testset import TestSet
 
 Statistics = dict[str, Any]
@@ -19,7 +20,7 @@ def shown_statistics(test_set: TestSet, *, of_left_out: bool, of_undecided: bool
         return None
     more: Statistics = {}
     if of_left_out and (counts := left_out_counts(test_set)):
-        more["left_out"] = counts
+        more["left_out_of_whole" if test_set.manifest.get("split") else "left_out"] = counts
     of_all = test_set.manifest.get("agreement") or {}
     if of_undecided and of_all.get("left_out") and "provenance" in figures:
         more["provenance"] = figures["provenance"] | {"agreement_of_all": of_all}
@@ -28,6 +29,4 @@ def shown_statistics(test_set: TestSet, *, of_left_out: bool, of_undecided: bool
 
 def left_out_counts(test_set: TestSet) -> dict[str, int]:
     """Count the sentences that were left out by their state; of a part, those of the whole."""
-    left = test_set.manifest.get("left_out") or {}
-    counts = {state: len(ids) if isinstance(ids, list) else ids for state, ids in left.items()}
-    return {state: n for state, n in counts.items() if n}
+    return file_shapes.left_out_counts(test_set.manifest.get("left_out"))

@@ -19,7 +19,7 @@ END, MARKED_END = "\r\n", ";\r\n"
 
 def without_formulas(cell: object) -> object:
     """Put an apostrophe before what a spreadsheet would run, also where it splits cells at semicolons."""
-    if isinstance(cell, Number):
+    if cell is None or isinstance(cell, Number):
         return cell
     text = INNER.sub(r"\1'", str(cell))
     return f"'{text}" if text.startswith(FORMULAS) else text

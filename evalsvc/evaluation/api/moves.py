@@ -29,7 +29,9 @@ class ChangeSerializer(serializers.Serializer[Any]):
 class SystemMoveSerializer(serializers.Serializer[moves.SystemMove]):
     system = serializers.CharField(source="row.system.name")
     team = serializers.CharField(source="row.system.team_name")
-    rank_before = serializers.IntegerField(allow_null=True, help_text="Among the systems on both boards.")
+    rank_before = serializers.IntegerField(
+        allow_null=True, help_text="Among the systems with a run that both scored."
+    )
     rank_after = serializers.IntegerField(allow_null=True)
     measures = serializers.DictField(child=ChangeSerializer(), source="changes")
     runs_before_alone = serializers.IntegerField(help_text="Runs scored under the earlier version alone.")
@@ -67,6 +69,9 @@ class MovesSerializer(serializers.Serializer[Moves]):
     systems = SystemMoveSerializer(many=True)
     left = serializers.SerializerMethodField(help_text="Names of the systems on the earlier board alone.")
     left_systems = LeftSystemSerializer(many=True, source="left", help_text="These systems with their teams.")
+    apart = LeftSystemSerializer(
+        many=True, help_text="Systems on both boards, without a run that both versions scored."
+    )
     withdrawn = serializers.IntegerField(
         help_text="Runs withdrawn after scoring: ranks and figures of both versions are counted without them."
     )

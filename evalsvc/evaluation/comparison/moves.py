@@ -15,7 +15,7 @@ from django.urls import reverse
 from annotation.testset import BoardMove, TestSet
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import DomainError
-from evalsvc.core.web.formatting import are, counted, listed
+from evalsvc.core.web.formatting import are, counted, listed, quoted
 from evalsvc.evaluation.benchmarks import versions
 from evalsvc.evaluation.boards import leaderboard
 from evalsvc.evaluation.boards.leaderboard import BoardRequest
@@ -92,7 +92,8 @@ class Moves:
 
     `left` are the systems on the earlier board alone, `entered` those on the newer one alone. So many runs of
     either were `withdrawn` when their figures were known; they are on neither. Runs scored under one version
-    `alone`, the earlier or the newer, are counted by system.
+    `alone`, the earlier or the newer, are counted by system; `apart` are systems on both boards without a run
+    that both scored.
     """
 
     before: Board
@@ -101,6 +102,7 @@ class Moves:
     entered: list[BoardSystem]
     withdrawn: int
     alone: tuple[Mapping[int, int], Mapping[int, int]]
+    apart: list[BoardSystem]
 
     @property
     def setting(self) -> Setting:
@@ -110,7 +112,7 @@ class Moves:
     def names(self) -> dict[int, str]:
         """Names of the systems, with the team where one alone could mislead."""
         both = [row.system for row in self._both[1]]
-        return distinct_names([*both, *self.left], self.after, beside=self.entered)
+        return distinct_names([*both, *self.left, *self.apart], self.after, beside=self.entered)
 
     @cached_property
     def measures(self) -> list[str]:
@@ -156,7 +158,7 @@ class Moves:
         if self.after.sealed:
             return "The scores are sealed."
         if not self.systems:
-            return "No system has scores under both versions."
+            return "No run has scores under both versions."
         turned, title = len(self.turned), self.after.ordering.title
         climbed = sum(move.climbed != 0 for move in self.systems)
         over = "Over the runs that both versions scored, " if any(self.alone) else ""
@@ -179,6 +181,9 @@ class Moves:
             one = self.before_alone + self.after_alone == 1
             count = "its board counts it" if one else "the boards count them"
             sentences.append(f"{listed(alone)}: {count}, this report does not.")
+        if self.apart:
+            names = listed([quoted(self.names[each.pk]) for each in self.apart])
+            sentences.append(f"On both boards, without a run that both versions scored: {names}.")
         if self.withdrawn:
             were, them = ("run was", "it") if self.withdrawn == 1 else ("runs were", "them")
             counted_without = f"ranks and figures of both versions are counted without {them}"
@@ -222,18 +227,21 @@ def moves(setting: Setting, number: int, *, person: Person | None = None) -> Mov
     requests = [BoardRequest(setting, version=each.number, runs=both) for each in (before, version)]
     first, second = (leaderboard.requested_boards([request], person)[0] for request in requests)
     if first.sealed:
-        return Moves(first, second, [], [], 0, ({}, {}))
+        return Moves(first, second, [], [], 0, ({}, {}), [])
     systems = [{run.system_id for run in runs.values() if run.active} for runs in (earlier, later)]
-    on_one = [systems[0] - systems[1], systems[1] - systems[0]]
+    shared = {run.system_id for pk, run in (earlier | later).items() if pk in both and run.active}
+    groups = [systems[0] - systems[1], systems[1] - systems[0], (systems[0] & systems[1]) - shared]
     known = second.systems if second.figures.runs else Systems([setting.benchmark_id])
-    left, entered = (sorted((known[pk] for pk in each), key=attrgetter("name", "pk")) for each in on_one)
+    left, entered, apart = (
+        sorted((known[pk] for pk in each), key=attrgetter("name", "pk")) for each in groups
+    )
     dropped = (run.dropped_at for run in (earlier | later).values())
     withdrawn = sum(at is not None and not was_sealed(setting, at) for at in dropped)
     old_alone, new_alone = (
         Counter(run.system_id for pk, run in runs.items() if run.active and pk not in both)
         for runs in (earlier, later)
     )
-    return Moves(first, second, left, entered, withdrawn, (old_alone, new_alone))
+    return Moves(first, second, left, entered, withdrawn, (old_alone, new_alone), apart)
 
 
 def between(first: TestSet, second: TestSet, user: User) -> list[BoardMove]:

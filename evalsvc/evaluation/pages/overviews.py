@@ -28,7 +28,7 @@ NAMED = 3  # systems in front by name
 class Summary(NamedTuple):
     """Board in a list; `front` names the systems that none is better than by a test, `band` their ranks.
 
-    Without tests, or where a system without one has as good a mean, it names those with the best mean.
+    Without tests, or where the best mean is that of a system without one, it names those with the best mean.
     `last` is when the newest run on it came, not one that is sealed.
     """
 
@@ -127,8 +127,8 @@ def _summary(board: Board, tests: BoardComparison | None) -> Summary:
 
 
 def _front(board: Board, bands: Mapping[int, Band]) -> dict[int, Band]:
-    """Return the systems that none is better than by a test, if all with as good a mean are tested."""
+    """Return the systems that none is better than by a test, if no untested mean is as good as their best."""
     order, ranks = board.ordering.order, board.ordering.ranks
     front = {system: bands[system] for system in order if system in bands and bands[system].first == 1}
-    least = max((ranks[system] for system in front), default=0)
-    return front if bands.keys() >= {system for system in order if ranks[system] <= least} else {}
+    best = min((ranks[system] for system in front), default=0)
+    return front if bands.keys() >= {system for system in order if ranks[system] <= best} else {}

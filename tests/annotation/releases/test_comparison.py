@@ -254,7 +254,7 @@ def test_page_and_api_show_changes_causes_and_the_boards_that_use_both(client: C
     assert [(change["id"], change["before"], change["after"]) for change in body["changes"]] == [
         ("s2", None, ["A"])
     ]
-    assert body["boards"][0]["text"] == "No system has scores under both versions."
+    assert body["boards"][0]["text"] == "No run has scores under both versions."
     assert Benchmark.objects.count() == 1
     unknown = client.get(f"/api/v1/test-sets/{second.slug}/changes", {"since": "none"})
     assert (unknown.status_code, unknown.json()["code"]) == (400, "unknown_set")

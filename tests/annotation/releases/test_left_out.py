@@ -125,6 +125,9 @@ def test_a_part_names_its_agreement_as_that_of_its_lines() -> None:
     content = Composition(TestSet.objects.get(pk=part.pk))
     assert "agreement" not in content.manifest
     assert "α" not in stats(content)
+    assert content.left_out.startswith("Left out by the curator of the whole: ")
+    assert content.statistics is not None
+    assert content.statistics.keys() & {"left_out", "left_out_of_whole"} == {"left_out_of_whole"}
     figure = pattern_figure(content)
     assert figure is not None
     assert figure.title == "The rule settled 1 of 1 kept line (100.0 %)"

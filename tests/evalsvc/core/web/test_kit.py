@@ -127,8 +127,8 @@ def test_no_cell_of_a_table_begins_like_a_formula(text: str) -> None:
 
 @pytest.mark.parametrize("cell", [DomainError("", "=1+1"), lazystr("=1+1"), ValueError("@x")])
 def test_a_cell_that_becomes_text_when_it_is_written_begins_like_no_formula(cell: object) -> None:
-    content = csv_file("t.csv", ["name"], [[cell], [Decimal("-1.5")]]).content.decode()
-    assert content == f"name\r\n'{cell}\r\n-1.5\r\n"
+    content = csv_file("t.csv", ["name", "n"], [[cell, None], [Decimal("-1.5"), 0]]).content.decode()
+    assert content == f"name,n\r\n'{cell},\r\n-1.5,0\r\n"
 
 
 @pytest.mark.parametrize(

@@ -144,7 +144,7 @@ def test_the_report_states_how_many_runs_only_one_version_scored(
     assert found.summary == "Over the runs that both versions scored, ranks by micro F1 are the same."
     text = (
         "2 runs are scored under version 1 alone and 1 run is scored under version 2 alone: the boards count "
-        "them, this report does not."
+        "them, this report does not. On both boards, without a run that both versions scored: “Tree”."
     )
     assert found.without == text
     [net] = found.systems
@@ -155,6 +155,7 @@ def test_the_report_states_how_many_runs_only_one_version_scored(
     client.force_login(cast.kim)
     body = client.get(f"/api/v1{address.replace('boards', 'benchmarks')}moves").json()
     assert (body["before_alone"], body["after_alone"]) == (2, 1)
+    assert [each["system"] for each in body["apart"]] == ["Tree"]
     first = SettingVersion.objects.get(setting=setting, number=1).test_set
     [moved] = between(first, mended, cast.olga)
     assert moved.text == f"{found.summary} {text}"
@@ -261,4 +262,4 @@ def test_a_report_while_runs_are_scored_names_its_progress(
     creation.revise_setting(setting, test_set=freeze("mended", MENDED, by=cast.olga), by=cast.olga)
     page = client.get("/boards/rel/settings/main/versions/2/").content.decode()
     assert "0 of 2 runs scored." in page
-    assert "No system has scores under both versions." in page
+    assert "No run has scores under both versions." in page

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from evalsvc.core.web.formatting import MeasureFormat, apart, finer, listed, measured, run_named, signed
+from evalsvc.evaluation.disclosure.rules import EXACT, TINY, Rounding
 
 
 class ComparedFormat(MeasureFormat, Protocol):
@@ -59,11 +60,15 @@ def points(value: float, measure: MeasureFormat) -> str:
     return signed(100 * value if measure.unit == "%" else value, digits=measure.digits)
 
 
-def sentence(title: str, measure: ComparedFormat, a: Side, b: Side, outcome: Outcome, step: str = "") -> str:
-    """Compare two systems by a measure; an outcome without interval has a reason.
-
-    Rounded figures that look equal are so to a `step`.
-    """
+def sentence(
+    title: str,
+    measure: ComparedFormat,
+    a: Side,
+    b: Side,
+    outcome: Outcome,
+    rounding: Rounding = EXACT,
+) -> str:
+    """Compare two systems by a measure; an outcome without interval has a reason."""
     for side in (a, b):
         if side.mean is None:
             return f"{title} is undefined for {side.name}: {side.reason}."
@@ -76,9 +81,9 @@ def sentence(title: str, measure: ComparedFormat, a: Side, b: Side, outcome: Out
         figures = _by_more_digits((first, second), measure) if look_equal and not by_median else []
         return f"{ahead} ({', '.join([*figures, f'p {outcome.p_holm}', outcome.test, *by_median])})."
     if look_equal:
-        return equal([a.name, b.name], title, step)
+        return equal([a.name, b.name], title, measure, rounding)
     if outcome.reason or outcome.low is None or outcome.high is None:
-        return unclaimed(title, measure, a, b, outcome.reason)
+        return unclaimed(title, measure, a, b, outcome.reason, rounding)
     shown = means[0] - means[1] if outcome.difference is None else outcome.difference
     interval = f"{points(outcome.low, measure)} to {points(outcome.high, measure)}"
     median = "".join(f" ({words})" for words in of_median(outcome, a, b))
@@ -94,9 +99,11 @@ def _unseen(detectable: float | None, measure: MeasureFormat) -> str:
     return f"; before Holm, {missed} would mostly go unseen"
 
 
-def equal(names: Sequence[str], title: str, step: str = "") -> str:
-    """Say that figures look equal."""
-    return f"{listed(names)} have the same {title} to {step or 'the shown digits'}."
+def equal(names: Sequence[str], title: str, measure: MeasureFormat, rounding: Rounding = EXACT) -> str:
+    """Say that figures look equal, to the step if rounding hides more than their digits do."""
+    last_digit = 10.0 ** -(measure.digits + (2 if measure.unit == "%" else 0))
+    to = rounding.words if rounding.step > last_digit - TINY else "the shown digits"
+    return f"{listed(names)} have the same {title} to {to}."
 
 
 def _by_more_digits(sides: tuple[Side, Side], measure: MeasureFormat) -> list[str]:
@@ -117,12 +124,19 @@ def of_median(outcome: Outcome, a: Side, b: Side) -> list[str]:
     ]
 
 
-def unclaimed(title: str, measure: ComparedFormat, a: Side, b: Side, reason: str) -> str:
-    """Say which of two figures is better, and why that claims nothing."""
+def unclaimed(
+    title: str, measure: ComparedFormat, a: Side, b: Side, reason: str, rounding: Rounding = EXACT
+) -> str:
+    """Say which of two figures is better, unless rounding leaves that open, and why that claims nothing."""
     means = (a.mean or 0.0, b.mean or 0.0)
+    difference = means[0] - means[1]
     first, second = (a, b) if (means[0] > means[1]) == measure.higher_is_better else (b, a)
-    lead = apart(means[0] - means[1], measure)
-    return f"{first.name} is {lead} {title} better than {second.name}; nothing is claimed: {reason}."
+    lead = f"{first.name} is {apart(difference, measure)} {title} better than {second.name}"
+    if rounding.leaves_open(difference):
+        lead = f"The figures of {a.name} and {b.name} by {title} differ by less than {rounding.words}"
+    elif rounding.words:
+        lead += f", to {rounding.words}"
+    return f"{lead}; nothing is claimed: {reason}."
 
 
 def remark(outcome: Outcome) -> str:

@@ -89,9 +89,9 @@ def outcome(comparison: Comparison, column: Column, a: int, b: int) -> Outcome:
 def sentence(comparison: Comparison, column: Column, a: int, b: int) -> str:
     """Compare the systems at two places by a measure."""
     first, second = (_side(comparison, column, place) for place in (a, b))
-    step = comparison.board.policy.step_in_words(column.measure.key)
+    rounding = comparison.board.policy.rounding(column.measure.key)
     tested = outcome(comparison, column, a, b)
-    return sentences.sentence(column.title, column.measure, first, second, tested, step)
+    return sentences.sentence(column.title, column.measure, first, second, tested, rounding)
 
 
 def _side(comparison: Comparison, column: Column, place: int) -> Side:

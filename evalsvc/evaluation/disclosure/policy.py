@@ -161,18 +161,14 @@ class Policy:
         step = None if change is None else rules.step_for(change)
         return step if step is None or not ladder else max(step, ladder)
 
-    def step_in_words(self, key: str) -> str:
-        """Say to what figures of a measure that look equal are so, if rounding hides more than their digits.
-
-        The step of a precision depends on the claims of a file.
-        """
+    def rounding(self, key: str) -> rules.Rounding:
+        """Return the step of a measure in points; that of a precision depends on the claims of a file."""
         if not self.hidden:
-            return ""
-        step, measure = self.step(key), as_shown(self.setting, key)
-        if step is None:
-            return "the steps of rounding"
-        last_digit = 10.0 ** -(measure.digits + (2 if measure.unit == "%" else 0))
-        return f"the step of {number(100 * step, digits=1)} points" if step > last_digit - rules.TINY else ""
+            return rules.EXACT
+        step = self.step(key)
+        name = "the step of" if step is not None else "the greatest step of rounding,"
+        step = rules.STEPS[-1] if step is None else step
+        return rules.Rounding(step, f"{name} {number(100 * step, digits=1)} points")
 
     def value(
         self, key: str, value: float | None, *, reason: str = "", claims: Mapping[str, int] | None = None

@@ -14,6 +14,7 @@ from evalsvc.evaluation.comparison.board_comparison import BY_MEDIAN, BoardCompa
 from evalsvc.evaluation.comparison.compared import Comparison
 from evalsvc.evaluation.comparison.sentences import Side
 from evalsvc.evaluation.disclosure.policy import WITHHELD
+from evalsvc.evaluation.disclosure.rules import EXACT, Rounding
 from evalsvc.evaluation.measures.menu import Measure
 from evalsvc.evaluation.pages.board_reversals import TestedReversal
 
@@ -27,11 +28,11 @@ def sentence(
     names: Mapping[int, str],
     tests: BoardComparison | None = None,
     untested: str = NOT_TESTED,
-    step: str = "",
+    rounding: Rounding = EXACT,
 ) -> str:
-    """Describe the leader, and its widest reversal in each group; rounded figures are equal to a `step`."""
+    """Describe the leader, and its widest reversal in each group."""
     names = {system: quoted(name) for system, name in names.items()}
-    sentences, first = [_leader(column, names, tests, untested, step)], next(iter(column.order), None)
+    sentences, first = [_leader(column, names, tests, untested, rounding)], next(iter(column.order), None)
     for pairs in groups:
         for pair in [pair for pair in pairs if pair.first == first][:1]:
             better = "is ahead of" if pair.confirmed else "has a better figure than"
@@ -83,7 +84,11 @@ def why_untested(board: Board) -> str:
 
 
 def _leader(
-    column: Column, names: Mapping[int, str], tests: BoardComparison | None, untested: str, step: str
+    column: Column,
+    names: Mapping[int, str],
+    tests: BoardComparison | None,
+    untested: str,
+    rounding: Rounding,
 ) -> str:
     """Compare the first two systems, by their test if there is one."""
     order = column.order
@@ -104,13 +109,21 @@ def _leader(
     }
     wins = tests.wins(column.measure.key) if tests else ()
     if len(same) > 1 and not any(same.issuperset(pair) for pair in wins):
-        return sentences.equal([names[system] for system in order if system in same], column.title, step)
+        equal = [names[system] for system in order if system in same]
+        return sentences.equal(equal, column.title, column.measure, rounding)
     front = _in_front(column, tests) if tests else []
-    parts = [] if len(front) > PAIR and front[0] == order[0] else [_pair(column, names, tests, untested)]
+    tied = len(front) > PAIR and front[0] == order[0]
+    parts = [] if tied else [_pair(column, names, tests, untested, rounding)]
     return " ".join([*parts, *(_front_in_words(column, names, tests, front) if tests else ())])
 
 
-def _pair(column: Column, names: Mapping[int, str], tests: BoardComparison | None, untested: str) -> str:
+def _pair(
+    column: Column,
+    names: Mapping[int, str],
+    tests: BoardComparison | None,
+    untested: str,
+    rounding: Rounding,
+) -> str:
     """State the test between the first two systems."""
     order = column.order
     if tests and tests.of_systems(column.measure.key, *order[:2]):
@@ -118,7 +131,7 @@ def _pair(column: Column, names: Mapping[int, str], tests: BoardComparison | Non
         remark = sentences.remark(words.outcome(tests, column, *pair))
         return f"{words.sentence(tests, column, *pair)} {remark}".rstrip()
     a, b = (Side(names[system], column.figures[system].mean) for system in order[:2])
-    return sentences.unclaimed(column.title, column.measure, a, b, untested)
+    return sentences.unclaimed(column.title, column.measure, a, b, untested, rounding)
 
 
 def _in_front(column: Column, tests: BoardComparison) -> list[int]:

@@ -15,6 +15,7 @@ from evalsvc.core.web.tables import Cell, Head, PaperTable
 from evalsvc.evaluation.boards.rank_reversals import COMPARED, Reversal, reversals
 from evalsvc.evaluation.boards.ranking import Board, Column
 from evalsvc.evaluation.comparison.board_comparison import BoardComparison
+from evalsvc.evaluation.disclosure.rules import EXACT, Rounding
 from evalsvc.evaluation.disclosure.shown_tests import ShownTest
 from evalsvc.evaluation.measures.menu import Measure, other_form, scheme_measures
 from evalsvc.evaluation.pages import printed_settings
@@ -33,6 +34,7 @@ class Order(NamedTuple):
     column: Column
     tests: BoardComparison | None
     elsewhere: bool = False
+    rounding: Rounding = EXACT
 
 
 def scheme_columns(board: Board) -> list[Column]:
@@ -46,10 +48,14 @@ def other_orders(view: BoardView) -> list[Order]:
     board, tests = view.board, view.tests
     own = [each.measure.key for each in scheme_columns(board) if each.measure.key != board.order_by]
     own += other_form(board.order_by, board.columns)
-    orders = [Order(board.columns[key], tests.get(board.setting.pk)) for key in own]
+    orders = [
+        Order(board.columns[key], tests.get(board.setting.pk), rounding=board.policy.rounding(key))
+        for key in own
+    ]
     for other in view.others:
         if column := _column_of_other(other, board.order_by):
-            orders.append(Order(column, tests.get(other.setting.pk), elsewhere=True))
+            rounding = other.policy.rounding(column.measure.key)
+            orders.append(Order(column, tests.get(other.setting.pk), elsewhere=True, rounding=rounding))
     return orders
 
 
@@ -64,7 +70,7 @@ def _column_of_other(other: Board, measure: str) -> Column | None:
 class TestedReversal(Reversal):
     """Reversal with the tests of both orders; `confirmed` if one finds each system ahead once.
 
-    `shown` if both differences have a digit that the board shows.
+    `shown` if both differences have a digit that the board shows, and no step of rounding leaves them open.
     """
 
     tests: tuple[BoardComparison | None, BoardComparison | None]
@@ -96,21 +102,24 @@ def _p_cell(test: ShownTest | None) -> Cell:
 
 
 def reversed_pairs(
-    here: Column, orders: Sequence[Order], own: BoardComparison | None = None
+    here: Column,
+    orders: Sequence[Order],
+    own: BoardComparison | None = None,
+    rounding: Rounding = EXACT,
 ) -> list[TestedReversal]:
     """Return the pairs that another order reverses, those confirmed by tests first, then the widest.
 
-    `own` are the tests of the column they are ordered by.
+    `own` are the tests of the column they are ordered by, and `rounding` its step.
     """
     wins = own.wins(here.measure.key) if own else frozenset()
-    has_digit = _digit_finder(here.measure)
+    has_digit = _digit_finder(here.measure, rounding)
     of_order = {
         id(column): (
             (own, tests),
             tests.wins(column.measure.key) if tests is not None and wins else frozenset(),
-            _digit_finder(column.measure),
+            _digit_finder(column.measure, rounded),
         )
-        for column, tests, _ in orders
+        for column, tests, _, rounded in orders
     }
     tested = []
     for pair in reversals(here, [order.column for order in orders]):
@@ -126,14 +135,18 @@ def reversed_pairs(
 
 def reversed_of(view: BoardView, orders: Sequence[Order]) -> list[TestedReversal]:
     """Return the reversed pairs of a view."""
-    return reversed_pairs(view.board.ordering, orders, view.tests.get(view.board.setting.pk))
+    board = view.board
+    rounding = board.policy.rounding(board.order_by)
+    return reversed_pairs(board.ordering, orders, view.tests.get(board.setting.pk), rounding)
 
 
-def _digit_finder(measure: Measure) -> Callable[[float], bool]:
+def _digit_finder(measure: Measure, rounding: Rounding) -> Callable[[float], bool]:
     """Return a test for differences with a digit; those near half of the last are written to see."""
     last = (100 if measure.unit == "%" else 1) * 10**measure.digits
 
     def has_digit(value: float) -> bool:
+        if rounding.leaves_open(value):
+            return False
         lasts = abs(value) * last
         if 0.4 < lasts < 0.6:
             return _difference(value, measure) != _difference(0.0, measure)

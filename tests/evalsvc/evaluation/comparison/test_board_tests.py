@@ -584,6 +584,31 @@ def test_sentences_on_hidden_gold_claim_no_more_than_its_rounded_figures(
     assert ((of_hidden["mean"], of_hidden["sd"]), round(exact["sd"], 3)) == ((0.75, None), 0.015)
 
 
+def test_no_sentence_on_hidden_gold_says_which_of_two_figures_closer_than_the_step_is_better(
+    client: Client, cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The mean of rounded figures can be on the other side of that of exact ones."""
+    monkeypatch.setattr(Policy, "step", lambda self, key, claims=None: 0.05)
+    benchmark, teams = cast.relations(), {"Alder": cast.kelpie, "Birch": cast.lugworm}
+    for system, figures in {"Alder": [0.733], "Birch": [0.76, 0.76, 0.724]}.items():
+        for run, micro in enumerate(figures):
+            add(cast, benchmark, system, str(run), micro, 0.5)
+        System.objects.filter(name=system).update(team=teams[system])
+    Setting.objects.update(disclosure="hidden", measures=["micro_f1"])
+    setting = Setting.objects.select_related("benchmark", "test_set", "only").get()
+    said = (
+        "The figures of “Alder” and “Birch” by micro F1 differ by less than the step of 5.0 points; nothing"
+    )
+    names = [f"{team.slug}/{name}" for name, team in teams.items()]
+    comparison = board_comparison.compared_on_board(setting, names, person=None)
+    assert words.paragraph(comparison)[0].startswith(said)
+    client.force_login(cast.kim)
+    assert client.get(reverse("board", args=["rel"])).context["sentence"].startswith(said)
+    client.force_login(cast.olga)
+    exact = client.get(reverse("board", args=["rel"])).context["sentence"]
+    assert exact.startswith("“Birch” is 1.5 micro F1 better than “Alder”; nothing")
+
+
 @pytest.mark.parametrize(("ladder", "reason"), [(None, ""), (0.001, shown_tests.LADDER)])
 def test_a_hidden_board_ranks_by_no_test_that_its_comparison_withholds(
     client: Client, cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch, ladder: float | None, reason: str

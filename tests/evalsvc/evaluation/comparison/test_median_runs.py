@@ -67,7 +67,9 @@ def test_no_system_is_ahead_whose_figure_is_lower(
     assert found.verdict("accuracy", 0, 1) == "·"
     [sentence] = words.paragraph(found)
     assert sentence.startswith("“Rules” is ")
-    assert sentence.endswith(f" better than “Net”; nothing is claimed: {TURNED}.")
+    rounding = found.board.policy.rounding("accuracy")
+    step = f", to {rounding.words}" if disclosure == "hidden" else ""
+    assert sentence.endswith(f" better than “Net”{step}; nothing is claimed: {TURNED}.")
     rows = tables.tests_table(found, every=True).rows
     assert [each[-1].text for each in rows if each[0].value == "accuracy"] == [TURNED]
     assert f"Not tested: {TURNED}." in tables.tests_table(found, every=False).caption

@@ -18,6 +18,7 @@ from evalsvc.evaluation.boards.reading import NOT_COMPUTED, run_statistics
 from evalsvc.evaluation.comparison import sentences
 from evalsvc.evaluation.comparison.sentences import Outcome, Side
 from evalsvc.evaluation.disclosure.policy import ShownValue
+from evalsvc.evaluation.disclosure.rules import EXACT, Rounding
 from evalsvc.evaluation.measures.menu import MENU
 from evalsvc.evaluation.pages import charts
 from evalsvc.evaluation.pages.board_headline import sentence
@@ -164,6 +165,34 @@ def test_a_lead_without_a_claim_and_what_goes_unseen_do_not_read_as_zero() -> No
     assert unseen.endswith("; before Holm, differences under 0.02 would mostly go unseen.")
     unclaimed = sentences.unclaimed("micro F1", MENU["micro_f1"], alder, birch, "not tested")
     assert unclaimed == "Alder is 0.002 micro F1 better than Birch; nothing is claimed: not tested."
+
+
+@pytest.mark.parametrize(
+    ("mean", "said"),
+    [
+        (0.733, "The figures of A and B by micro F1 differ by less than the step of 5.0 points"),
+        (0.767, "The figures of A and B by micro F1 differ by less than the step of 5.0 points"),
+        (0.7, "A is 5.0 micro F1 better than B, to the step of 5.0 points"),
+        (0.85, "B is 10.0 micro F1 better than A, to the step of 5.0 points"),
+    ],
+)
+def test_a_difference_below_the_step_of_rounding_has_no_direction(mean: float, said: str) -> None:
+    rounding = Rounding(0.05, "the step of 5.0 points")
+    sides = Side("A", 0.75), Side("B", mean)
+    text = sentences.unclaimed("micro F1", MENU["micro_f1"], *sides, "not tested", rounding)
+    assert text == f"{said}; nothing is claimed: not tested."
+
+
+@pytest.mark.parametrize(("step", "shown"), [(0.05, False), (0.01, True)])
+def test_a_reversal_that_rounding_leaves_open_is_not_shown(step: float, shown: bool) -> None:
+    here, there = column(a=runs(0.7), b=runs(0.6)), column("macro F1", a=runs(0.4), b=runs(0.417))
+    coarse = Rounding(step, "the step")
+    for of_here, of_there in ((EXACT, coarse), (coarse, EXACT)):
+        orders = [Order(there, None, rounding=of_there)]
+        [pair] = reversed_pairs(here, orders, rounding=of_here)
+        assert pair.shown is (shown or of_there == EXACT)
+    [pair] = reversed_pairs(there, [Order(here, None)], rounding=coarse)
+    assert pair.shown is shown
 
 
 def test_the_sentence_names_a_reversal_by_both_measures() -> None:

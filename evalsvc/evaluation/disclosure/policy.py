@@ -242,9 +242,13 @@ class Policy:
     @property
     def rounded(self) -> str:
         """Name the rounded measures with their steps; empty without any."""
-        steps = [(as_shown(self.setting, key).title, self.step(key)) for key in self.measures]
+        shown = [key for key in self.measures if not self.withholds(key)]
+        steps = [(as_shown(self.setting, key).title, self.step(key)) for key in shown]
         named = [f"{title} to {number(100 * step, digits=1)}" for title, step in steps if step]
-        return f"{listed(named)} points" if named else ""
+        by_claims = [title for title, step in steps if step is None]
+        parts = [f"{listed(named)} points"] if named else []
+        parts += [f"{listed(by_claims)} by the claims of each file"] if by_claims else []
+        return "; ".join(parts)
 
     @property
     def _split(self) -> str:

@@ -18,6 +18,9 @@ SIMILAR = "one of the two has runs without figures, as they resemble other runs 
 ONE_TEAM = "both are of one team, which could read single labels from tests of nearly equal files"
 NOT_BEST = "while the gold is hidden, only the best system of each team is tested against others"
 CHOSEN_RUNS = "while the gold is hidden, only systems that show all their runs are tested"
+BY_CLAIMS = (
+    "while the gold is hidden, no precision is tested, as its step of rounding depends on a file’s claims"
+)
 UNVARIED = "the runs of both sides do not vary beyond the step of rounding"
 FEW = 20
 MANY_PAIRS = "while the gold is hidden, a test over items shows no difference among so many systems of teams"
@@ -206,7 +209,9 @@ def withheld(policy: Policy, key: str) -> str:
         return ""
     if policy.setting.ladder:
         return LADDER
-    return policy.withheld if policy.step(key) is None else ""
+    if policy.step(key) is not None:
+        return ""
+    return policy.withheld if policy.withholds(key) else BY_CLAIMS
 
 
 def winner_exactly(stored: StoredTest, *, higher_is_better: bool) -> int | None:

@@ -67,6 +67,25 @@ def test_the_precision_of_a_file_with_few_claims_is_withheld(client: Client, cas
     assert scores(client, submission.pk)["scores"]["micro_precision"]["value"] is None
 
 
+def test_a_precision_that_is_shown_is_untested_for_its_step_and_not_called_withheld(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    """The step depends on the claims of a file, so that the measure itself has none."""
+    benchmark = hidden_phase(cast, GOLD, main="micro_precision", measures=["micro_precision", "micro_f1"])
+    scored(cast, benchmark, wrong(GOLD, 0.1), system="Alder")
+    scored(cast, benchmark, wrong(GOLD, 0.4), system="Birch", team=cast.lugworm, by=cast.lars)
+    client.force_login(cast.kim)
+    board = client.get(reverse("board", args=[benchmark.slug]))
+    assert board.context["sentence"].endswith(
+        "better than “Birch”, to the greatest step of rounding, 5.0 points; nothing is claimed: while the gold is"
+        " hidden, no precision is tested, as its step of rounding depends on a file’s claims."
+    )
+    assert "by 5 points or more" not in board.content.decode()
+    rows = client.get(reverse("api-board", args=[benchmark.slug])).json()
+    assert "(micro F1 to 1.0 points; micro precision by the claims of each file)" in rows["held_back"]
+    assert all(row["figures"]["micro_precision"]["mean"] for row in rows["rows"])
+
+
 @pytest.mark.parametrize(("unit", "by"), [("sentence", "label"), ("bag", "label"), ("sentence", "scores")])
 def test_gold_without_any_label_looks_like_gold_with_a_few(
     client: Client, cast: BenchmarkCast, unit: str, by: str

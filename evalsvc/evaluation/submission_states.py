@@ -94,6 +94,16 @@ def _has_taken_its_place(submission: Submission) -> bool:
     return submission.scored_at is not None or submission.reason_code in LIMITS or jobs.exists()
 
 
+def note_scores(submission: Submission) -> None:
+    """Note that a run which waits again has scores, which its team can read.
+
+    Else later files were not compared with it, and the team could cancel it by its figures.
+    """
+    Submission.objects.filter(pk=submission.pk, scored_at=None).update(scored_at=Now())
+    submission.refresh_from_db(fields=["scored_at"])
+    mark_boards(submission)
+
+
 def complete_measures(benchmark: int) -> None:
     """Show admitted measures once no scored run is waiting to be scored under them.
 

@@ -108,6 +108,8 @@ def score(subject: int, progress: Progress) -> Store:
         existing_now = scoring_identity.existing(row, present, settings)
         lacks = len(existing_now) < len(settings) or _incomplete(settings, existing_now)
         if row.withdrawn_at is None and lacks:
+            if existing_now:
+                submission_states.note_scores(row)
             submission_states.queue(row)
 
     return store

@@ -13,7 +13,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from evalsvc.core.accounts.teams import add_member
+from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.jobs import queue, transitions
+from evalsvc.core.jobs.lease import Lease, Progress
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.web.formatting import counted
 from evalsvc.evaluation import shown_scores, submission_states
@@ -24,6 +26,7 @@ from evalsvc.evaluation.comparison import compared as comparisons
 from evalsvc.evaluation.disclosure.shown_tests import SIMILAR
 from evalsvc.evaluation.models import Benchmark, EvaluationClaims, NearDuplicate, Setting, Submission
 from tests.cast.benchmarks import LABELS, BenchmarkCast, Line, freeze
+from tests.errors import code
 from tests.evalsvc.evaluation.disclosure.phase import (
     NEGATIVE,
     gold_labels,
@@ -541,6 +544,31 @@ def test_a_new_file_waits_for_the_runs_that_are_scored_again(client: Client, cas
         pass
     shown = figures(client, cast, after)
     assert (shown["figures_of"], shown["scores"]) == (before.pk, figures(client, cast, before)["scores"])
+
+
+def test_a_run_that_is_queued_again_as_soon_as_it_is_scored_counts_as_scored(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    """A setting is added while it is scored: its figures show, and its team could cancel it by them."""
+    benchmark = hidden_phase(cast, GOLD)
+    first = cast.submit(benchmark, label(ANSWERS, 1), run="1")
+    job = queue.claim("score")
+    assert job is not None
+    with Lease(job) as lease:
+        store = score.score(first.pk, Progress(lease))
+    more = {"key": "more", "title": "More", "unit": "sentence", "main": "micro_f1", "disclosure": "hidden"}
+    creation.add_setting(benchmark, test_set=setting_of(benchmark).test_set, by=cast.olga, **more)
+    transitions.complete(job, store)
+    first.refresh_from_db()
+    assert first.state == "queued"
+    with pytest.raises(Conflict, check=code("has_scores")):
+        submission_states.cancel(first, by=cast.kim)
+    with_scores = first.scored_at
+    later = sent(cast, benchmark, label(changed(ANSWERS), 2), run="2")
+    first.refresh_from_db()
+    assert (first.state, first.scored_at) == ("scored", with_scores)
+    assert {near.earlier for near in later.near.all()} == {first}
+    assert later.near.count() == 2
 
 
 def test_which_files_are_near_does_not_depend_on_the_exact_number_of_gold_labels(cast: BenchmarkCast) -> None:

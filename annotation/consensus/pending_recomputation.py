@@ -13,13 +13,16 @@ from evalsvc.core.upkeep.registry import Finding
 
 
 def pending(project: Project) -> Job | None:
-    """Return a recomputation that has not ended, or else the last to end unless that is done.
+    """Return a recomputation that has not ended, or that failed or was cancelled and was not repeated since.
 
-    It may have failed or been cancelled. An older one may end last: it is tried again behind a newer one.
+    Jobs of a project may run beside each other, and be tried again behind newer ones: only one that began
+    after the failure has done what that left.
     """
     jobs = Job.objects.filter(kind="recompute", subject=project.pk)
-    last = jobs.order_by(F("ended_at").desc(nulls_first=True), "-pk").first()
-    return last if last and last.state != Job.State.DONE else None
+    last = jobs.exclude(state=Job.State.DONE).order_by(F("ended_at").desc(nulls_first=True), "-pk").first()
+    if last and last.ended_at and jobs.filter(state=Job.State.DONE, claimed_at__gt=last.ended_at).exists():
+        return None
+    return last
 
 
 def is_recomputing(project: Project) -> bool:

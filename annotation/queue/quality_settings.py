@@ -113,14 +113,13 @@ def _call_for_disputes(project: Project, before: dict[str, Any]) -> None:
 
     Those of which a decision lapsed wait for adjudicators, like decided ones: as these are not called, the
     disputes that are would show the labels that changed. So would calls by states that are still to be
-    recomputed. Without the option, cancel the calls that no answer fills.
+    recomputed, which also decide which calls are filled. Without the option, cancel those that are not.
     """
     switched = before.get("calls_extra", project.calls_extra) != project.calls_extra
     raised = before.get("most_extra", project.most_extra) < project.most_extra
     if not (switched or (raised and project.calls_extra)):
         return
-    if project.calls_extra:
-        pending_recomputation.require_recomputed(project)
+    pending_recomputation.require_recomputed(project)
     room = project.most_extra - F("asked")
     lapsed = Adjudication.objects.filter(lapsed=True).exclude(answers_key="").order_by()
     disputed = project.items.filter(use="", state=Item.State.DISPUTED, called__lt=room)

@@ -40,11 +40,12 @@ def _cutoff() -> CombinedExpression:
 
 
 def _jobs() -> QuerySet[Job]:
-    """Return ended jobs that a later one of the same subject replaced.
+    """Return ended jobs that one of the same subject replaced, which began after their end.
 
     Those that a row of another table names stay, such as the job of a submission.
     """
-    later = Job.objects.filter(kind=OuterRef("kind"), subject=OuterRef("subject"), pk__gt=OuterRef("pk"))
+    same = {name: OuterRef(name) for name in ("kind", "subject")}
+    later = Job.objects.filter(**same, claimed_at__gt=OuterRef("ended_at"))
     jobs = Job.objects.filter(Exists(later), state__in=Job.ENDED, ended_at__lt=_cutoff())
     for relation in Job._meta.get_fields(include_hidden=True):
         if isinstance(relation, ManyToOneRel) and relation.related_model is not JobEvent:

@@ -64,7 +64,7 @@ class MovesSerializer(serializers.Serializer[Moves]):
     rescoring = RescoringSerializer(
         source="after.rescoring", allow_null=True, help_text="Progress, while runs wait for their new score."
     )
-    held_back = serializers.CharField(source="after.held_back")
+    held_back = serializers.CharField()
     order_by = serializers.CharField(source="after.order_by")
     systems = SystemMoveSerializer(many=True)
     left = serializers.SerializerMethodField(help_text="Names of the systems on the earlier board alone.")

@@ -191,6 +191,16 @@ class Moves:
         return " ".join(sentences)
 
     @property
+    def held_back(self) -> str:
+        """Say what readers do not see of the figures; each version may have steps of its own."""
+        boards = (self.before, self.after)
+        texts = list(dict.fromkeys(each.held_back for each in boards))
+        if len(texts) == 1:
+            return texts[0]
+        stated = [(each.version.number, each.held_back) for each in boards if each.held_back]
+        return " ".join(f"Version {number}: {text}" for number, text in stated)
+
+    @property
     def before_alone(self) -> int:
         return sum(self.alone[0].values())
 

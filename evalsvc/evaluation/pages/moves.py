@@ -71,7 +71,7 @@ def _paper(report: Moves, name: str, what: str, heads: list[Head], rows: list[li
     before, after = report.before.version.number, report.after.version.number
     setting = report.setting
     caption = f"{what} between versions {before} and {after} of “{setting.title}”, {setting.benchmark}."
-    caption = " ".join(filter(None, (caption, report.without, report.after.held_back)))
+    caption = " ".join(filter(None, (caption, report.without, report.held_back)))
     return PaperTable(f"{setting.benchmark.slug}-{setting.key}-{after}-{name}", caption, heads, rows)
 
 

@@ -78,15 +78,40 @@ def test_a_recomputation_that_is_tried_again_behind_a_newer_one_is_waited_for(
     projects.set_k(project, k=1, by=curator())
     older = Job.objects.get(kind="recompute")
     newer = enqueue("recompute", project.pk)
-    run_job("recompute", project.pk)
-    Job.objects.filter(pk=newer.pk).update(state="done", ended_at=Now() - timedelta(minutes=1))
-    Job.objects.filter(pk=older.pk).update(state="queued", ended_at=None)
+    change(newer, "done", claimed=2, ended=3)
     assert pending_recomputation.pending(project) == older
-    Job.objects.filter(pk=older.pk).update(state="failed", ended_at=Now())
+    change(older, "failed", claimed=1, ended=5)
     assert pending_recomputation.pending(project) == older
     assert len(list(pending_recomputation.check_pending(""))) == 1
-    Job.objects.filter(pk=older.pk).update(state="done")
+    change(older, "done", claimed=1, ended=5)
     assert pending_recomputation.pending(project) is None
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("end", ["failed", "cancelled"])
+def test_a_recomputation_that_fails_beside_an_older_one_is_not_done_with_that(
+    end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The older one had passed items before the step that the newer one was for."""
+    project = project_with_items(1, k=2)
+    monkeypatch.setattr(recomputation, "RECOMPUTE_AT_ONCE", 0)
+    projects.set_k(project, k=1, by=curator())
+    older, newer = Job.objects.get(kind="recompute"), enqueue("recompute", project.pk)
+    change(newer, end, claimed=2, ended=3)
+    change(older, "done", claimed=1, ended=5)
+    assert pending_recomputation.pending(project) == newer
+    later = enqueue("recompute", project.pk)
+    assert pending_recomputation.pending(project) == later
+    change(later, "done", claimed=4, ended=6)
+    assert pending_recomputation.pending(project) is None
+
+
+def change(job: Job, state: str, *, claimed: int, ended: int) -> None:
+    """Let a job be claimed and end at these minutes."""
+    times = (Now() + timedelta(minutes=at) for at in (claimed, ended))
+    Job.objects.filter(pk=job.pk).update(
+        state=state, **dict(zip(("claimed_at", "ended_at"), times, strict=True))
+    )
 
 
 @pytest.mark.django_db

@@ -266,7 +266,15 @@ def ended(cast: BenchmarkCast) -> list[Any]:
     Job.objects.create(kind="score", queue="score", subject=submission.pk)
     replaced = Job.objects.create(kind="describe", ended_at=long_ago, **fields)
     replaced.events.create(attempt=1, what="done")
-    Job.objects.create(kind="describe", ended_at=long_ago, **fields)  # the last one
+    later = "2020-01-02T00:00:00Z"
+    Job.objects.create(kind="describe", claimed_at=later, ended_at=later, **fields)  # the last one
+    for kind_fields in (
+        fields | {"state": "failed"},
+        fields,
+    ):  # the second was under way when the first failed
+        Job.objects.create(
+            kind="recompute", claimed_at="2019-12-31T00:00:00Z", ended_at=long_ago, **kind_fields
+        )
     target = {"place": "team", "subject": cast.kelpie.pk, "role": "member", "by": cast.kim}
     invitation = Invitation.objects.create(digest="a", expires_at=long_ago, **target)
     Invitation.objects.create(digest="b", expires_at="2999-01-01T00:00:00Z", **target)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import pytest
 from django.test import Client
 
@@ -101,6 +104,23 @@ def test_hidden_gold_shows_no_labels_but_to_organisers(setting: Setting, cast: B
     hidden = Setting.objects.get()
     assert moves(hidden, 2, person=cast.kim).labels == []
     assert moves(hidden, 2, person=cast.olga).labels
+
+
+@pytest.mark.parametrize(
+    ("before", "stated"),
+    [
+        ("To 5.0 points.", "Version 1: To 5.0 points. Version 2: To 0.2 points."),
+        ("To 0.2 points.", "To 0.2 points."),
+    ],
+)
+def test_the_report_states_the_steps_of_both_versions(
+    setting: Setting, cast: BenchmarkCast, before: str, stated: str
+) -> None:
+    """A change may be the rounding of one version alone."""
+    found = revised(setting, cast)
+    texts = zip((found.before, found.after), (before, "To 0.2 points."), strict=True)
+    first, second = (SimpleNamespace(version=board.version, held_back=text) for board, text in texts)
+    assert replace(found, before=first, after=second).held_back == stated
 
 
 def test_the_report_states_how_many_runs_it_leaves_out_as_they_were_withdrawn(

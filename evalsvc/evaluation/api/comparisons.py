@@ -50,7 +50,8 @@ class SystemTestSerializer(serializers.Serializer[Any]):
     word = serializers.CharField(allow_blank=True, help_text="Sawilowsky's word for d.")
     detectable = serializers.FloatField(
         allow_null=True,
-        help_text="Smaller differences would mostly go unseen: one test, α .05 before Holm, power 80 %.",
+        help_text="Smaller differences would mostly go unseen: one test, α .05 before Holm and, while "
+        "the gold is hidden, before the factor for the systems of the two teams, power 80 %.",
     )
     test = serializers.CharField(allow_blank=True)
     run_a = serializers.CharField(

@@ -240,6 +240,10 @@ class Comparison:
         figures = [column.figures.get(system) for system in systems]
         return UNVARIED if all(each and each.n > 1 and not each.sd for each in figures) else ""
 
+    def is_of_best(self, *places: int) -> bool:
+        """True if p of a pair is multiplied by the number of pairs of systems of the two teams."""
+        return self.board.policy.hidden and pairs_of_teams(*(self.rows[place] for place in places)) > 1
+
     @staticmethod
     def _selection(*rows: BoardRow) -> str:
         chosen = [row for row in rows if row.is_selection]

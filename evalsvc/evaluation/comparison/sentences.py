@@ -32,7 +32,8 @@ class Outcome(NamedTuple):
     """Test of A − B; `winner` is the side that is ahead by it, 0 or 1.
 
     A test `over_items` is of one run of each side. `p` is that before Holm, by which the pair alone would
-    differ if `alone`. `runs` are the names of those tested over items, as far as they are known.
+    differ if `alone`. `runs` are the names of those tested over items, as far as they are known. The p of two
+    systems `of_best` of their teams is multiplied for the others.
     """
 
     test: str
@@ -47,6 +48,7 @@ class Outcome(NamedTuple):
     p: str = ""
     alone: bool = False
     runs: tuple[str, str] = ("", "")
+    of_best: bool = False
 
     @property
     def leaves_out_zero(self) -> bool:
@@ -88,15 +90,20 @@ def sentence(
     interval = f"{points(outcome.low, measure)} to {points(outcome.high, measure)}"
     median = "".join(f" ({words})" for words in of_median(outcome, a, b))
     none = f"No difference between {a.name} and {b.name} could be shown: {points(shown, measure)}{median}"
-    return f"{none}, 95 % interval {interval}{_unseen(outcome.detectable, measure)}."
+    return f"{none}, 95 % interval {interval}{_unseen(outcome, measure)}."
 
 
-def _unseen(detectable: float | None, measure: MeasureFormat) -> str:
+def adjustment(*, of_best: bool) -> str:
+    """Name what makes p greater than that of a single test."""
+    return f"{'the factor for the systems of the two teams and ' if of_best else ''}Holm"
+
+
+def _unseen(outcome: Outcome, measure: MeasureFormat) -> str:
     """Say what a single test would mostly miss; no two systems differ by more than 1."""
-    if detectable is None:
+    if (detectable := outcome.detectable) is None:
         return ""
     missed = "any difference" if detectable >= 1 else f"differences under {apart(detectable, measure)}"
-    return f"; before Holm, {missed} would mostly go unseen"
+    return f"; before {adjustment(of_best=outcome.of_best)}, {missed} would mostly go unseen"
 
 
 def equal(names: Sequence[str], title: str, measure: MeasureFormat, rounding: Rounding = EXACT) -> str:
@@ -144,5 +151,6 @@ def remark(outcome: Outcome) -> str:
     if not outcome.leaves_out_zero:
         return ""
     if outcome.alone:
-        return f"The interval is for this pair alone; p is {outcome.p_holm} after Holm over all pairs."
+        adjusted = adjustment(of_best=outcome.of_best)
+        return f"The interval is for this pair alone; p is {outcome.p_holm} after {adjusted} over all pairs."
     return f"The test decides, not the interval: p is {outcome.p} for this pair alone."

@@ -82,7 +82,7 @@ def outcome(comparison: Comparison, column: Column, a: int, b: int) -> Outcome:
         test.test, test.difference, test.low, test.high, test.p_holm_text, test.detectable, winner,
         test.reason or (NO_SHARED_MEASURE if test.low is None else ""), test.is_over_items,
         test.p_text, (rules.greatest_of(test.p_text) if test.p is None else test.p) < SIGNIFICANT,
-        comparison.runs_of(test),
+        comparison.runs_of(test), comparison.is_of_best(a, b),
     )  # fmt: skip
 
 
@@ -104,14 +104,16 @@ def _side(comparison: Comparison, column: Column, place: int) -> Side:
 def remarks(comparison: Comparison) -> list[str]:
     """Name the pairs of the paragraph whose interval leaves out zero, though nothing is claimed."""
     main, names = comparison.board.ordering, comparison.names_in_sentences
-    adjusted, single = list[str](), list[str]()
+    adjusted, single, of_best = list[str](), list[str](), False
     for other in range(1, len(comparison.rows)) if comparison.columns else ():
         found = outcome(comparison, main, 0, other)
         if found.leaves_out_zero and found.alone:
             adjusted.append(f"{found.p_holm} for {names[0]} and {names[other]}")
+            of_best |= found.of_best
         elif found.leaves_out_zero:
             single.append(f"{found.p} for {names[0]} and {names[other]}")
-    holm = "Each interval is for its pair alone; after Holm over all pairs p is"
+    adjustment = sentences.adjustment(of_best=of_best)
+    holm = f"Each interval is for its pair alone; after {adjustment} over all pairs p is"
     test = "The test decides, not the interval: of the pair alone p is"
     return [f"{words} {listed(each)}." for words, each in ((holm, adjusted), (test, single)) if each]
 

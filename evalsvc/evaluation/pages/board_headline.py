@@ -59,11 +59,11 @@ def tested(tests: BoardComparison, board: Board) -> str:
     if few := words.few_runs(board.policy, (row.n for row in tests.rows if row.runs.system in bands)):
         described += f"; {few}"
     if ends := tests.detectable(key):
-        described += f"; {_detectable(ends, measure)}"
+        described += f"; {_detectable(ends, measure, of_best=tests.are_of_best(key))}"
     return described
 
 
-def _detectable(ends: tuple[float, float], measure: Measure) -> str:
+def _detectable(ends: tuple[float, float], measure: Measure, *, of_best: bool) -> str:
     """State the smallest difference that tests mostly detect; no two systems differ by more than 1."""
     if ends[0] >= 1:
         return "so few runs or items that a test would mostly miss any difference"
@@ -71,7 +71,8 @@ def _detectable(ends: tuple[float, float], measure: Measure) -> str:
     between = most if least == most else f"{least} to {most}"
     if ends[1] >= 1:
         between = f"{least} to more than any"
-    detects = "the smallest difference that a single test, before Holm, mostly detects"
+    adjusted = sentences.adjustment(of_best=of_best)
+    detects = f"the smallest difference that a single test, before {adjusted}, mostly detects"
     return f"{detects} is {between} {measure.title}"
 
 

@@ -21,7 +21,7 @@ from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.boards import leaderboard, stored_boards
 from evalsvc.evaluation.comparison import board_comparison, board_tests, compared, tested_systems, words
 from evalsvc.evaluation.comparison.board_comparison import BY_MEDIAN, Band
-from evalsvc.evaluation.comparison.sentences import _unseen
+from evalsvc.evaluation.comparison.sentences import Outcome, _unseen
 from evalsvc.evaluation.disclosure import shown_tests
 from evalsvc.evaluation.disclosure.policy import Policy
 from evalsvc.evaluation.disclosure.shown_tests import ONE_TEAM
@@ -556,6 +556,11 @@ def test_hidden_gold_withholds_tests_within_a_team(
     assert (
         "2 tested systems, by the difference less a step of rounding, each p multiplied by the number" in page
     )
+    factor = "single test, before the factor for the systems of the two teams and Holm, mostly detects"
+    assert factor in page
+    client.force_login(cast.olga)
+    exact = " ".join(client.get(reverse("board", args=["rel"])).content.decode().split())
+    assert "single test, before Holm, mostly detects" in exact
 
 
 def test_sentences_on_hidden_gold_claim_no_more_than_its_rounded_figures(
@@ -823,7 +828,7 @@ def test_one_board_that_waits_keeps_no_other_back(
 def test_the_smallest_difference_is_one_figure_where_its_ends_are_shown_alike(
     ends: tuple[float, float], words: str
 ) -> None:
-    assert _detectable(ends, MENU["micro_f1"]).endswith(words)
+    assert _detectable(ends, MENU["micro_f1"], of_best=False).endswith(words)
 
 
 @pytest.mark.parametrize(
@@ -832,5 +837,6 @@ def test_the_smallest_difference_is_one_figure_where_its_ends_are_shown_alike(
 def test_no_sentence_names_a_difference_that_no_two_systems_have(
     detectable: float | None, words: str
 ) -> None:
-    said = _unseen(detectable, MENU["micro_f1"])
+    tested = Outcome("Welch", 0.0, -0.1, 0.1, ".8", detectable, None)
+    said = _unseen(tested, MENU["micro_f1"])
     assert said == (f"; before Holm, {words} would mostly go unseen" if words else "")

@@ -282,9 +282,13 @@ def test_hidden_gold_adjusts_p_for_all_systems_of_which_a_team_knew_figures(
     give_teams(cast, benchmark)
     Setting.objects.update(disclosure="hidden", measures=["micro_f1", "accuracy"])
 
+    unseen = "before the factor for the systems of the two teams and Holm, "
+
     def p_of_test() -> tuple[int, str]:
         found = computed(cast, benchmark, "Net", "Tree")
         assert words.method(found).endswith(words.METHOD_OF_HIDDEN)
+        sentence = words.sentence(found, found.board.columns["accuracy"], 0, 1)
+        assert (unseen in sentence) is (found.rows[0].runs.systems_of_team > 1)
         [test] = found.tests["accuracy"]
         return found.rows[0].runs.systems_of_team, test.p_holm_text
 

@@ -53,11 +53,17 @@ class Event:
 
 
 def answers_of(project: Project, items: Sequence[Item]) -> dict[int, list[ItemAnswer]]:
-    """Return the answers to each of these items, in the server's order."""
-    names, mapping = display_names(project), Rules(project).mapping
+    """Return the answers to each of these items, in the server's order.
+
+    Which count goes by the rules: the stored marks may wait for a recomputation.
+    """
+    names, rules = display_names(project), Rules(project)
+    of_keys = {item.pk: item for item in items}
     answers: dict[int, list[Answer]] = defaultdict(list)
     rows = Answer.objects.filter(item__in=items).active().order_by("position")
     for answer in rows.select_related("vote", "annotator"):
+        item = of_keys[answer.item_id]
+        answer.again = item_state.is_asked_again(item, answer.payload, answer.guideline, rules)
         answers[answer.item_id].append(answer)
     needed = {item.pk: item_state.answers_needed(item, project) for item in items}
     counted = {
@@ -70,7 +76,7 @@ def answers_of(project: Project, items: Sequence[Item]) -> dict[int, list[ItemAn
             ItemAnswer(
                 answer,
                 names[answer.annotator.name],
-                mapping.payload(answer.payload).payload,
+                rules.mapping.payload(answer.payload).payload,
                 answer.pk in counted,
             )
             for answer in answers[item.pk]

@@ -35,6 +35,7 @@ from annotation.queue import (
     votes,
 )
 from annotation.queue.search import StillSearching
+from annotation.reports import item_history
 from annotation.reports.progress import COUNT_HOLDS, answers_needed, progress_of
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict
@@ -546,6 +547,20 @@ def test_acts_while_a_recomputation_waits_leave_the_states_of_a_fresh_one(
     rules = Rules(project.pk)
     for answer in Answer.objects.filter(item__project=project):
         assert answer.again == rules.is_asked_again(answer.payload, answer.guideline)
+
+
+def test_curators_read_which_answers_count_by_the_rules_while_a_recomputation_waits(
+    project: Project, people: list[User], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A vote decides by them, but stores no marks of answers of others."""
+    finish(project, *people[:2])
+    monkeypatch.setattr(recomputation, "RECOMPUTE_AT_ONCE", 0)
+    ask_all(project)
+    item = project.items.live().first()
+    answer_item(item, people[0], "B", base=1)
+    project.refresh_from_db()
+    answers = {each.name: each.counted for each in item_history.answers_of(project, [item])[item.pk]}
+    assert answers == {people[0].username: True, people[1].username: False}
 
 
 def test_nobody_is_leased_anything_while_a_recomputation_waits_but_keeps_what_they_had(

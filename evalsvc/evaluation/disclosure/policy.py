@@ -226,11 +226,12 @@ class Policy:
         """
         if not self.hidden:
             return ""
-        rounded = f"Figures of runs are rounded ({self.rounded}); those that it makes equal have no deviation"
+        rounded = f"Figures of runs are rounded ({self.rounded})"
         shown = rounded if self.rounded else "No figure is shown"
         if self.rounded and self.setting.ladder:
             best = "the best one shown of its team"
             shown += f", and a run shows one only if it improves {best} by more than that (Ladder)"
+        shown += "; equal ones have no deviation" if self.rounded else ""
         main = as_shown(self.setting, self.setting.main).title
         classes = "figures of other classes" if self.setting.class_rows else "figures per class"
         others = f"further measures, counts, {classes} and curves"

@@ -91,7 +91,9 @@ class ReserveSerializer(serializers.Serializer[Any]):
 class SearchingSerializer(serializers.Serializer[Any]):
     searching = serializers.BooleanField(help_text="True: ask again, the search goes on.")
     wait = serializers.IntegerField(help_text="Seconds until then; 0 without a reason.")
-    reason = serializers.CharField(help_text="Why nothing comes before a change of the project is done.")
+    reason = serializers.CharField(
+        help_text="Why nothing comes until a change of the project is done; else empty."
+    )
 
 
 @extend_schema_serializer(component_name="Held")

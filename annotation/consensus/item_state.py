@@ -107,11 +107,7 @@ def _text(payload: Payload) -> str:
 
 
 def update_state(
-    item: Item,
-    *,
-    project: Project | None = None,
-    records: ItemRecords | None = None,
-    runs_all: bool = False,
+    item: Item, *, project: Project | None = None, records: ItemRecords | None = None, runs_all: bool = False
 ) -> Item:
     """Derive and store the item's state; the caller has locked the item.
 

@@ -63,10 +63,11 @@ def progress_of(project: Project, user: User) -> dict[str, Any]:
     annotator = Annotator.objects.filter(project=project, user=user).first()
     deferred = _deferred(project, annotator) if annotator else 0
     work = _own_work(annotator, deferred) if annotator else NO_WORK
-    waiting = _available_items(project, user, annotator, deferred, role=role)
+    recomputing = is_recomputing(project)
+    waiting = _available_items(project, user, annotator, deferred, role=role, recomputing=recomputing)
     # not the size of the project: its difference to the other counts would be the number of hidden checks
     total = work["answered"] + work["skipped"] + waiting
-    return {"total": total, "waiting": waiting, "recomputing": is_recomputing(project), **work}
+    return {"total": total, "waiting": waiting, "recomputing": recomputing, **work}
 
 
 def _own_work(annotator: Annotator, deferred: int) -> dict[str, Any]:
@@ -81,26 +82,34 @@ def _own_work(annotator: Annotator, deferred: int) -> dict[str, Any]:
 
 
 def available_items(project: Project, user: User, *, role: str) -> int:
+    """Count a person's leased and still available items, as their progress does."""
+    annotator = Annotator.objects.filter(project=project, user=user).first()
+    deferred = _deferred(project, annotator) if annotator else 0
+    recomputing = is_recomputing(project)
+    return _available_items(project, user, annotator, deferred, role=role, recomputing=recomputing)
+
+
+def _available_items(
+    project: Project,
+    user: User,
+    annotator: Annotator | None,
+    deferred: int,
+    *,
+    role: str,
+    recomputing: bool,
+) -> int:
     """Count a person's leased and still available items, gold questions included.
 
     The count must not reveal hidden checks. The next check is counted in advance, so that leasing
     it changes the count like leasing any other item.
     """
-    annotator = Annotator.objects.filter(project=project, user=user).first()
-    deferred = _deferred(project, annotator) if annotator else 0
-    return _available_items(project, user, annotator, deferred, role=role)
-
-
-def _available_items(
-    project: Project, user: User, annotator: Annotator | None, deferred: int, *, role: str
-) -> int:
     paused = annotator is not None and annotator.paused_at is not None
     if role not in MAY_LABEL or project.state != Project.State.OPEN or paused:
         return 0
     leased = again = 0
     if annotator:
         leased = _leases(annotator).count()
-    if is_recomputing(project):  # nothing else comes, and what comes then follows from others' answers
+    if recomputing:  # nothing else comes, and what comes then follows from others' answers
         return leased
     if annotator:
         again = _returned(project, annotator) + deferred

@@ -22,7 +22,7 @@ def stated_computation(
 def scored_part(version: SettingVersion) -> dict[str, Any]:
     """Describe the items that a version scores, if these are not all of its gold; the board shows the same.
 
-    How many lines the whole gold has is told of a split alone: its two settings state their items.
+    The number of lines of the whole gold is stated for a split alone: its two settings state their items.
     """
     setting, part = version.setting, dict[str, Any]()
     if version.only is not None:

@@ -486,7 +486,7 @@ def test_a_vote_runs_as_many_statements_whether_answers_of_others_wait_to_be_ask
     change: Callable[[Project], Any],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The first on a sentence or check marked them: one statement more told another's label."""
+    """The first on a sentence or check marked them: one statement more showed another's label."""
     monkeypatch.setattr(recomputation, "RECOMPUTE_AT_ONCE", 0)
     finish(project, *people[:2])
     for item in project.items.order_by("rank")[::2]:

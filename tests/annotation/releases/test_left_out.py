@@ -150,7 +150,7 @@ def statistics_of(client: Client) -> dict[str, Any]:
 def test_until_a_project_is_closed_only_its_curators_read_the_agreement_of_undecided_answers(
     client: Client,
 ) -> None:
-    """Beside the answers of the lines, which a published release has, it told those to a single sentence."""
+    """Beside the answers of the lines, which a published release has, it gave away those to one sentence."""
     test_set = released_disputing()
     publishing.publish(test_set, access="anybody", with_gold=True, by=curator())
     client.force_login(curator())

@@ -601,14 +601,14 @@ def test_no_sentence_on_hidden_gold_says_which_of_two_figures_closer_than_the_st
         System.objects.filter(name=system).update(team=teams[system])
     Setting.objects.update(disclosure="hidden", measures=["micro_f1"])
     setting = Setting.objects.select_related("benchmark", "test_set", "only").get()
-    said = (
+    expected = (
         "The figures of “Alder” and “Birch” by micro F1 differ by less than the step of 5.0 points; nothing"
     )
     names = [f"{team.slug}/{name}" for name, team in teams.items()]
     comparison = board_comparison.compared_on_board(setting, names, person=None)
-    assert words.paragraph(comparison)[0].startswith(said)
+    assert words.paragraph(comparison)[0].startswith(expected)
     client.force_login(cast.kim)
-    assert client.get(reverse("board", args=["rel"])).context["sentence"].startswith(said)
+    assert client.get(reverse("board", args=["rel"])).context["sentence"].startswith(expected)
     client.force_login(cast.olga)
     exact = client.get(reverse("board", args=["rel"])).context["sentence"]
     assert exact.startswith("“Birch” is 1.5 micro F1 better than “Alder”; nothing")
@@ -838,5 +838,5 @@ def test_no_sentence_names_a_difference_that_no_two_systems_have(
     detectable: float | None, words: str
 ) -> None:
     tested = Outcome("Welch", 0.0, -0.1, 0.1, ".8", detectable, None)
-    said = _unseen(tested, MENU["micro_f1"])
-    assert said == (f"; before Holm, {words} would mostly go unseen" if words else "")
+    remark = _unseen(tested, MENU["micro_f1"])
+    assert remark == (f"; before Holm, {words} would mostly go unseen" if words else "")

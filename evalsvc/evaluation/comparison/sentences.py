@@ -6,17 +6,9 @@ Importable without Django's settings: commands on local files use them too.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from evalsvc.core.web.formatting import MeasureFormat, apart, finer, listed, measured, run_named, signed
-from evalsvc.evaluation.disclosure.rules import EXACT, TINY, Rounding
-
-
-class ComparedFormat(MeasureFormat, Protocol):
-    """Digits, unit and direction of a measure."""
-
-    @property
-    def higher_is_better(self) -> bool: ...
 
 
 class Side(NamedTuple):
@@ -62,14 +54,7 @@ def points(value: float, measure: MeasureFormat) -> str:
     return signed(100 * value if measure.unit == "%" else value, digits=measure.digits)
 
 
-def sentence(
-    title: str,
-    measure: ComparedFormat,
-    a: Side,
-    b: Side,
-    outcome: Outcome,
-    rounding: Rounding = EXACT,
-) -> str:
+def sentence(title: str, measure: MeasureFormat, a: Side, b: Side, outcome: Outcome) -> str:
     """Compare two systems by a measure; an outcome without interval has a reason."""
     for side in (a, b):
         if side.mean is None:
@@ -80,12 +65,13 @@ def sentence(
         first, second = (a, b) if outcome.winner == 0 else (b, a)
         ahead = f"{first.name} is ahead of {second.name} by {apart(outcome.difference, measure)} {title}"
         by_median = of_median(outcome, a, b)
-        figures = _by_more_digits((first, second), measure) if look_equal and not by_median else []
+        texts = _told_apart(first, second, measure) if look_equal and not by_median else ("", "")
+        figures = [" against ".join(texts)] if texts[0] != texts[1] else []
         return f"{ahead} ({', '.join([*figures, f'p {outcome.p_holm}', outcome.test, *by_median])})."
     if look_equal:
-        return equal([a.name, b.name], title, measure, rounding)
+        return equal([a.name, b.name], title, measured(means[0], measure))
     if outcome.reason or outcome.low is None or outcome.high is None:
-        return unclaimed(title, measure, a, b, outcome.reason, rounding)
+        return unclaimed(title, measure, a, b, outcome.reason)
     shown = means[0] - means[1] if outcome.difference is None else outcome.difference
     interval = f"{points(outcome.low, measure)} to {points(outcome.high, measure)}"
     median = "".join(f" ({words})" for words in of_median(outcome, a, b))
@@ -106,18 +92,16 @@ def _unseen(outcome: Outcome, measure: MeasureFormat) -> str:
     return f"; before {adjustment(of_best=outcome.of_best)}, {missed} would mostly go unseen"
 
 
-def equal(names: Sequence[str], title: str, measure: MeasureFormat, rounding: Rounding = EXACT) -> str:
-    """Say that figures look equal, to the step if rounding hides more than their digits do."""
-    last_digit = 10.0 ** -(measure.digits + (2 if measure.unit == "%" else 0))
-    to = rounding.words if rounding.step > last_digit - TINY else "the shown digits"
-    return f"{listed(names)} have the same {title} to {to}."
+def equal(names: Sequence[str], title: str, shown: str) -> str:
+    """Say that figures look equal, which rounding or their digits may make them."""
+    return f"{listed(names)} have the same shown {title}, {shown}."
 
 
-def _by_more_digits(sides: tuple[Side, Side], measure: MeasureFormat) -> list[str]:
-    """Show two figures that look equal with as many digits as they differ in."""
-    means = [side.mean or 0.0 for side in sides]
-    texts = [measured(mean, finer(measure, *means)) for mean in means]
-    return [" against ".join(texts)] if texts[0] != texts[1] else []
+def _told_apart(a: Side, b: Side, measure: MeasureFormat) -> tuple[str, str]:
+    """Format two figures with as many digits as they differ in."""
+    means = a.mean or 0.0, b.mean or 0.0
+    form = finer(measure, *means)
+    return measured(means[0], form), measured(means[1], form)
 
 
 def of_median(outcome: Outcome, a: Side, b: Side) -> list[str]:
@@ -131,19 +115,10 @@ def of_median(outcome: Outcome, a: Side, b: Side) -> list[str]:
     ]
 
 
-def unclaimed(
-    title: str, measure: ComparedFormat, a: Side, b: Side, reason: str, rounding: Rounding = EXACT
-) -> str:
-    """Say which of two figures is better, unless rounding leaves that open, and why that claims nothing."""
-    means = (a.mean or 0.0, b.mean or 0.0)
-    difference = means[0] - means[1]
-    first, second = (a, b) if (means[0] > means[1]) == measure.higher_is_better else (b, a)
-    lead = f"{first.name} is {apart(difference, measure)} {title} better than {second.name}"
-    if rounding.leaves_open(difference):
-        lead = f"The figures of {a.name} and {b.name} by {title} differ by less than {rounding.words}"
-    elif rounding.words:
-        lead += f", to {rounding.words}"
-    return f"{lead}; nothing is claimed: {reason}."
+def unclaimed(title: str, measure: MeasureFormat, a: Side, b: Side, reason: str) -> str:
+    """State two figures and why nothing is claimed; which is better, a step of rounding may leave open."""
+    of_a, of_b = _told_apart(a, b, measure)
+    return f"{a.name} has {of_a} {title}, {b.name} {of_b}; nothing is claimed: {reason}."
 
 
 def remark(outcome: Outcome) -> str:

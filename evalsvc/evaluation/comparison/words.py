@@ -89,9 +89,7 @@ def outcome(comparison: Comparison, column: Column, a: int, b: int) -> Outcome:
 def sentence(comparison: Comparison, column: Column, a: int, b: int) -> str:
     """Compare the systems at two places by a measure."""
     first, second = (_side(comparison, column, place) for place in (a, b))
-    rounding = comparison.board.policy.rounding(column.measure.key)
-    tested = outcome(comparison, column, a, b)
-    return sentences.sentence(column.title, column.measure, first, second, tested, rounding)
+    return sentences.sentence(column.title, column.measure, first, second, outcome(comparison, column, a, b))
 
 
 def _side(comparison: Comparison, column: Column, place: int) -> Side:

@@ -161,14 +161,10 @@ class Policy:
         step = None if change is None else rules.step_for(change)
         return step if step is None or not ladder else max(step, ladder)
 
-    def rounding(self, key: str) -> rules.Rounding:
-        """Return the step of a measure in points; that of a precision depends on the claims of a file."""
-        if not self.hidden:
-            return rules.EXACT
-        step = self.step(key)
-        name = "the step of" if step is not None else "the greatest step of rounding,"
-        step = rules.STEPS[-1] if step is None else step
-        return rules.Rounding(step, f"{name} {number(100 * step, digits=1)} points")
+    def greatest_step(self, key: str) -> float:
+        """Return the greatest step of a measure, as that of a precision depends on the claims; 0 if exact."""
+        step = self.step(key) if self.hidden else 0.0
+        return rules.STEPS[-1] if step is None else step
 
     def value(
         self, key: str, value: float | None, *, reason: str = "", claims: Mapping[str, int] | None = None

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from math import ceil, log2
-from typing import NamedTuple
 
 STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05)
 CLASS_STEP = 0.01
@@ -20,20 +19,6 @@ WARN_ABOVE = 0.1
 LEAST_STEPS = 5  # of a test's width
 FEW_RUNS = 4  # from so many on, Welch's t keeps its level of .05 within about .01
 TINY = 1e-12
-
-
-class Rounding(NamedTuple):
-    """Step of the figures of a measure, of several steps the greatest; 0 for exact figures."""
-
-    step: float = 0.0
-    words: str = ""
-
-    def leaves_open(self, difference: float) -> bool:
-        """True if exact figures may have the other order: means of rounded ones differ by any amount."""
-        return abs(difference) < self.step - TINY
-
-
-EXACT = Rounding()
 
 
 def step_for(change: float) -> float | None:

@@ -14,7 +14,6 @@ from evalsvc.evaluation.comparison.board_comparison import BY_MEDIAN, BoardCompa
 from evalsvc.evaluation.comparison.compared import Comparison
 from evalsvc.evaluation.comparison.sentences import Side
 from evalsvc.evaluation.disclosure.policy import WITHHELD
-from evalsvc.evaluation.disclosure.rules import EXACT, Rounding
 from evalsvc.evaluation.measures.menu import Measure
 from evalsvc.evaluation.pages.board_reversals import TestedReversal
 
@@ -28,11 +27,10 @@ def sentence(
     names: Mapping[int, str],
     tests: BoardComparison | None = None,
     untested: str = NOT_TESTED,
-    rounding: Rounding = EXACT,
 ) -> str:
     """Describe the leader, and its widest reversal in each group."""
     names = {system: quoted(name) for system, name in names.items()}
-    sentences, first = [_leader(column, names, tests, untested, rounding)], next(iter(column.order), None)
+    sentences, first = [_leader(column, names, tests, untested)], next(iter(column.order), None)
     for pairs in groups:
         for pair in [pair for pair in pairs if pair.first == first][:1]:
             better = "is ahead of" if pair.confirmed else "has a better figure than"
@@ -84,13 +82,7 @@ def why_untested(board: Board) -> str:
     return Comparison(board, first).withheld(board.ordering, *first) or NOT_TESTED
 
 
-def _leader(
-    column: Column,
-    names: Mapping[int, str],
-    tests: BoardComparison | None,
-    untested: str,
-    rounding: Rounding,
-) -> str:
+def _leader(column: Column, names: Mapping[int, str], tests: BoardComparison | None, untested: str) -> str:
     """Compare the first two systems, by their test if there is one."""
     order = column.order
     if not order:
@@ -111,20 +103,14 @@ def _leader(
     wins = tests.wins(column.measure.key) if tests else ()
     if len(same) > 1 and not any(same.issuperset(pair) for pair in wins):
         equal = [names[system] for system in order if system in same]
-        return sentences.equal(equal, column.title, column.measure, rounding)
+        return sentences.equal(equal, column.title, shown)
     front = _in_front(column, tests) if tests else []
     tied = len(front) > PAIR and front[0] == order[0]
-    parts = [] if tied else [_pair(column, names, tests, untested, rounding)]
+    parts = [] if tied else [_pair(column, names, tests, untested)]
     return " ".join([*parts, *(_front_in_words(column, names, tests, front) if tests else ())])
 
 
-def _pair(
-    column: Column,
-    names: Mapping[int, str],
-    tests: BoardComparison | None,
-    untested: str,
-    rounding: Rounding,
-) -> str:
+def _pair(column: Column, names: Mapping[int, str], tests: BoardComparison | None, untested: str) -> str:
     """State the test between the first two systems."""
     order = column.order
     if tests and tests.of_systems(column.measure.key, *order[:2]):
@@ -132,7 +118,7 @@ def _pair(
         remark = sentences.remark(words.outcome(tests, column, *pair))
         return f"{words.sentence(tests, column, *pair)} {remark}".rstrip()
     a, b = (Side(names[system], column.figures[system].mean) for system in order[:2])
-    return sentences.unclaimed(column.title, column.measure, a, b, untested, rounding)
+    return sentences.unclaimed(column.title, column.measure, a, b, untested)
 
 
 def _in_front(column: Column, tests: BoardComparison) -> list[int]:

@@ -15,7 +15,7 @@ from evalsvc.core.web.tables import Cell, Head, PaperTable
 from evalsvc.evaluation.boards.rank_reversals import COMPARED, Reversal, reversals
 from evalsvc.evaluation.boards.ranking import Board, Column
 from evalsvc.evaluation.comparison.board_comparison import BoardComparison
-from evalsvc.evaluation.disclosure.rules import EXACT, Rounding
+from evalsvc.evaluation.disclosure.rules import TINY
 from evalsvc.evaluation.disclosure.shown_tests import ShownTest
 from evalsvc.evaluation.measures.menu import Measure, other_form, scheme_measures
 from evalsvc.evaluation.pages import printed_settings
@@ -29,12 +29,15 @@ Names = Mapping[int, str]
 
 # ---- what is compared ------------------------------------------------------------------------------
 class Order(NamedTuple):
-    """Column that orders the systems, too, with its tests; `elsewhere` if under another setting."""
+    """Column that orders the systems, too, with its tests; `elsewhere` if under another setting.
+
+    Its figures are rounded to `step`, 0 if exact.
+    """
 
     column: Column
     tests: BoardComparison | None
     elsewhere: bool = False
-    rounding: Rounding = EXACT
+    step: float = 0.0
 
 
 def scheme_columns(board: Board) -> list[Column]:
@@ -49,13 +52,13 @@ def other_orders(view: BoardView) -> list[Order]:
     own = [each.measure.key for each in scheme_columns(board) if each.measure.key != board.order_by]
     own += other_form(board.order_by, board.columns)
     orders = [
-        Order(board.columns[key], tests.get(board.setting.pk), rounding=board.policy.rounding(key))
+        Order(board.columns[key], tests.get(board.setting.pk), step=board.policy.greatest_step(key))
         for key in own
     ]
     for other in view.others:
         if column := _column_of_other(other, board.order_by):
-            rounding = other.policy.rounding(column.measure.key)
-            orders.append(Order(column, tests.get(other.setting.pk), elsewhere=True, rounding=rounding))
+            step = other.policy.greatest_step(column.measure.key)
+            orders.append(Order(column, tests.get(other.setting.pk), elsewhere=True, step=step))
     return orders
 
 
@@ -105,21 +108,21 @@ def reversed_pairs(
     here: Column,
     orders: Sequence[Order],
     own: BoardComparison | None = None,
-    rounding: Rounding = EXACT,
+    step: float = 0.0,
 ) -> list[TestedReversal]:
     """Return the pairs that another order reverses, those confirmed by tests first, then the widest.
 
-    `own` are the tests of the column they are ordered by, and `rounding` its step.
+    `own` are the tests of the column they are ordered by, rounded to `step`.
     """
     wins = own.wins(here.measure.key) if own else frozenset()
-    has_digit = _digit_finder(here.measure, rounding)
+    has_digit = _digit_finder(here.measure, step)
     of_order = {
         id(column): (
             (own, tests),
             tests.wins(column.measure.key) if tests is not None and wins else frozenset(),
-            _digit_finder(column.measure, rounded),
+            _digit_finder(column.measure, step_there),
         )
-        for column, tests, _, rounded in orders
+        for column, tests, _, step_there in orders
     }
     tested = []
     for pair in reversals(here, [order.column for order in orders]):
@@ -136,16 +139,19 @@ def reversed_pairs(
 def reversed_of(view: BoardView, orders: Sequence[Order]) -> list[TestedReversal]:
     """Return the reversed pairs of a view."""
     board = view.board
-    rounding = board.policy.rounding(board.order_by)
-    return reversed_pairs(board.ordering, orders, view.tests.get(board.setting.pk), rounding)
+    step = board.policy.greatest_step(board.order_by)
+    return reversed_pairs(board.ordering, orders, view.tests.get(board.setting.pk), step)
 
 
-def _digit_finder(measure: Measure, rounding: Rounding) -> Callable[[float], bool]:
-    """Return a test for differences with a digit; those near half of the last are written to see."""
+def _digit_finder(measure: Measure, step: float) -> Callable[[float], bool]:
+    """Return a test for differences with a digit; those near half of the last are written to see.
+
+    Below a step of rounding exact figures may have the other order.
+    """
     last = (100 if measure.unit == "%" else 1) * 10**measure.digits
 
     def has_digit(value: float) -> bool:
-        if rounding.leaves_open(value):
+        if abs(value) < step - TINY:
             return False
         lasts = abs(value) * last
         if 0.4 < lasts < 0.6:

@@ -99,8 +99,7 @@ def _orders(view: BoardView, names: Names) -> dict[str, Any]:
     ]
     shown = board_reversals.context(view, orders, pairs, names)
     untested = board_headline.why_untested(view.board)
-    rounding = view.board.policy.rounding(view.board.order_by)
-    sentence = board_headline.sentence(view.board.ordering, groups, names, own, untested, rounding)
+    sentence = board_headline.sentence(view.board.ordering, groups, names, own, untested)
     return {"sentence": sentence, **shown}
 
 

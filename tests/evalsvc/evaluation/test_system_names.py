@@ -160,7 +160,7 @@ def test_a_name_does_not_state_a_finding_on_the_board(cast: BenchmarkCast, clien
         cast.submit(benchmark, [{"id": line["id"], "label": label} for line in RELATION_GOLD], system=name)
         assert run_next("score")
     lead = client.get(f"/boards/{benchmark.slug}/").context["sentence"]
-    assert f"“{FINDING}” is " in lead
+    assert f"“{FINDING}” has " in lead
     assert lead.count(FINDING) == lead.count(f"“{FINDING}”")
 
 

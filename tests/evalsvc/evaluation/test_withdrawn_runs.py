@@ -150,7 +150,7 @@ def test_a_system_with_withdrawn_runs_is_not_tested(cast: BenchmarkCast, benchma
         assert test is not None
         assert (test.reason, test.p, test.winner) == (WITHDRAWN, None, None)
         assert words.paragraph(found)[:2] == [
-            f"“Net” is 66.4 micro F1 better than “Tree”; nothing is claimed: {WITHDRAWN}.",
+            f"“Net” has 87.5 micro F1, “Tree” 21.1; nothing is claimed: {WITHDRAWN}.",
             "“Net”: 2 of 3 runs, 1 withdrawn after scoring.",
         ]
     assert {test.reason for tests in found.tests.values() for test in tests} == {WITHDRAWN}

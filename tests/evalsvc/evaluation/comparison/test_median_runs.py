@@ -66,10 +66,8 @@ def test_no_system_is_ahead_whose_figure_is_lower(
     assert test.difference == pytest.approx(means[0] - means[1])
     assert found.verdict("accuracy", 0, 1) == "·"
     [sentence] = words.paragraph(found)
-    assert sentence.startswith("“Rules” is ")
-    rounding = found.board.policy.rounding("accuracy")
-    step = f", to {rounding.words}" if disclosure == "hidden" else ""
-    assert sentence.endswith(f" better than “Net”{step}; nothing is claimed: {TURNED}.")
+    rules, net = (f"{100 * mean:.1f}" for mean in means)
+    assert sentence == f"“Rules” has {rules} accuracy, “Net” {net}; nothing is claimed: {TURNED}."
     rows = tables.tests_table(found, every=True).rows
     assert [each[-1].text for each in rows if each[0].value == "accuracy"] == [TURNED]
     assert f"Not tested: {TURNED}." in tables.tests_table(found, every=False).caption
@@ -217,7 +215,7 @@ def test_no_test_orders_systems_whose_figures_are_the_same_to_the_shown_digits(
     monkeypatch.setattr(compared, "FORMAT", 99)
     monkeypatch.setattr(tested_systems, "FORMAT", 99)
     assert compute() == 1
-    same = "“Trio” and “Solo” have the same accuracy to the shown digits."
+    same = "“Trio” and “Solo” have the same shown accuracy, 79."
     assert client.get(board).context["sentence"] == same
     lines = [(line.rank, line.no_rank) for line in board_lines(client)]
     assert lines == [("–", f"no test: {NEAR}, so no rank")] * 2

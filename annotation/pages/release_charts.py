@@ -9,7 +9,8 @@ from django.http import Http404, HttpResponse
 
 from annotation.pages.interval_chart import Estimate, axis, interval, scale_of
 from annotation.pages.release_figures import pattern_figure, quality_table, share_tick
-from annotation.releases.composition import Composition, LabelBar
+from annotation.releases.composition import Composition
+from annotation.releases.label_charts import LabelBar
 from evalsvc.core.web.downloads import csv_file, svg_file
 from evalsvc.core.web.figures import DataTable
 from evalsvc.core.web.svg import drawing, element

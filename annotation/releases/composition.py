@@ -3,88 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from annotation import roles
 from annotation.models.project import RULE_TITLES
+from annotation.releases.label_charts import LabelChart, label_charts
 from annotation.releases.shown_statistics import Statistics, left_out_counts, shown_statistics
-from annotation.testset import Kind, Origin, TestSet, label_titles
+from annotation.testset import Kind, Origin, TestSet
 from evalsvc.core.formats.problem_kinds import KINDS
 from evalsvc.core.web.figures import Stat
 from evalsvc.core.web.formatting import DASH, counted
-
-MAX_BARS = 20
-MAX_TITLE = 26
-MAX_NAMED = 30
-
-
-@dataclass(frozen=True, slots=True)
-class LabelBar:
-    """Bar of one label's lines, with its coordinates in the chart."""
-
-    title: str
-    n: int
-    negative: bool
-    width: float
-    at: int
-
-    @property
-    def short(self) -> str:
-        return self.title if len(self.title) <= MAX_TITLE else f"{self.title[: MAX_TITLE - 1]}…"
-
-    @property
-    def top(self) -> int:
-        return 5 + 24 * self.at
-
-    @property
-    def base(self) -> int:
-        return 17 + 24 * self.at
-
-    @property
-    def after(self) -> float:
-        return 194 + self.width
-
-
-@dataclass(frozen=True, slots=True)
-class LabelChart:
-    """Numbers of labels, most frequent first; `key` names its files."""
-
-    key: str
-    title: str
-    bars: list[LabelBar]
-
-    unsupported: list[str] = field(default_factory=list)
-    """Titles of labels that no line has."""
-
-    @property
-    def shown(self) -> list[LabelBar]:
-        return self.bars[:MAX_BARS]
-
-    @property
-    def height(self) -> int:
-        return 24 * len(self.shown) + 6
-
-    @property
-    def nothing(self) -> str:
-        """Name the labels without a line."""
-        if not self.unsupported:
-            return ""
-        shown = ", ".join(self.unsupported[:MAX_NAMED])
-        more = len(self.unsupported) - MAX_NAMED
-        shown += f" and {more:,} more" if more > 0 else ""
-        labels = counted(len(self.unsupported), "label")
-        return f"{labels} without any line, for which nothing can be measured: {shown}."
-
-    @property
-    def finding(self) -> str:
-        positive = [bar for bar in self.bars if not bar.negative and bar.n]
-        if not positive:
-            return "No label occurs"
-        total = sum(bar.n for bar in positive)
-        share = f"{100 * positive[0].n / total:.0f} %"
-        return f"“{positive[0].title}” makes up {share} of {counted(total, 'label')}"
 
 
 def _percent_ends(ends: Sequence[float] | None) -> str:
@@ -294,33 +223,7 @@ class Composition:
 
     @cached_property
     def charts(self) -> list[LabelChart]:
-        """Charts of labels; of joint gold one of types and one of relations."""
-        counts: dict[str, int] = dict(self.statistics.get("labels") or {})
-        if self.statistics.get("na_sentences"):
-            counts[self.negative_title] = self.statistics["na_sentences"]
-        what = "Sentences by label" if self.relations else "Entities by type"
-        between = self.statistics.get("relation_labels") or {}
-        charts = [
-            self._chart(what, counts, "entity"),
-            self._chart("Relations between entities by label", between, "relation"),
-        ]
-        return [chart for chart in charts if chart.bars or chart.unsupported]
-
-    def _chart(self, title: str, counts: Mapping[str, int], part: str) -> LabelChart:
-        """Chart the labels that occur, and name the others."""
-        titles = label_titles(label for label in self.set.labels if label.get("part", part) == part)
-        absent = [titles.get(name, name) for name, n in counts.items() if not n]
-        key = "labels" if part == "entity" else "relations"
-        return LabelChart(key, title, self._bars({name: n for name, n in counts.items() if n}, part), absent)
-
-    def _bars(self, counts: Mapping[str, int], part: str) -> list[LabelBar]:
-        titles = label_titles(label for label in self.set.labels if label.get("part", part) == part)
-        order = sorted(counts.items(), key=lambda entry: -entry[1])
-        most = max(counts.values(), default=0) or 1
-        return [
-            LabelBar(titles.get(name, name), n, name not in titles, round(270 * n / most, 1), at)
-            for at, (name, n) in enumerate(order)
-        ]
+        return label_charts(self.set, self.statistics, self.negative_title)
 
     @property
     def source_quality(self) -> list[Stat]:

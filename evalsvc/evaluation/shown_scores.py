@@ -9,15 +9,9 @@ from typing import Any
 from django.db.models import F, Q
 
 from evalsvc.evaluation.benchmarks.stated_computation import scored_part
+from evalsvc.evaluation.disclosure.disclosed import Disclosed, disclose, needs_claims, shown_values
 from evalsvc.evaluation.disclosure.history import History, histories
-from evalsvc.evaluation.disclosure.policy import (
-    Disclosed,
-    Policy,
-    disclose,
-    held_back_from,
-    needs_claims,
-    shown_values,
-)
+from evalsvc.evaluation.disclosure.policy import Policy, held_back_from
 from evalsvc.evaluation.disclosure.sensitivity import TAU
 from evalsvc.evaluation.measures.computation import computation
 from evalsvc.evaluation.models import Evaluation, Score, Setting, SettingVersion, Submission

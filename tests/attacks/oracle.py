@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evalsvc.evaluation.disclosure.policy import Policy, shown_values
+from evalsvc.evaluation.disclosure.disclosed import shown_values
+from evalsvc.evaluation.disclosure.policy import Policy
 from evalsvc.evaluation.disclosure.sensitivity import GoldCounts
 from evalsvc.evaluation.disclosure.split import Part
 from evalsvc.evaluation.models import Benchmark, Score, Setting

@@ -19,8 +19,9 @@ from evalsvc.evaluation.benchmarks import contributed, file_contract
 from evalsvc.evaluation.comparison import board_tests, compared
 from evalsvc.evaluation.comparison.run_figures import THIN, class_rows
 from evalsvc.evaluation.disclosure import rules
+from evalsvc.evaluation.disclosure.disclosed import claims_of, shown_values
 from evalsvc.evaluation.disclosure.distinct_runs import COLUMNS, Digests, keys_of
-from evalsvc.evaluation.disclosure.policy import Policy, ShownValue, claims_of, is_hidden, shown_values
+from evalsvc.evaluation.disclosure.policy import Policy, ShownValue, is_hidden
 from evalsvc.evaluation.disclosure.shown_tests import AS_SHOWN, StoredTest
 from evalsvc.evaluation.measures.composition import Composition
 from evalsvc.evaluation.measures.families import class_key, label_of

@@ -17,7 +17,7 @@ from evalsvc.evaluation.api.lookups import requested_version
 from evalsvc.evaluation.api.shown_settings import ComputationSerializer, WithGold
 from evalsvc.evaluation.benchmarks import scoring_identity, versions
 from evalsvc.evaluation.disclosure import gold_digest
-from evalsvc.evaluation.disclosure.policy import Disclosed
+from evalsvc.evaluation.disclosure.disclosed import Disclosed
 from evalsvc.evaluation.measures.computation import in_one_line
 from evalsvc.evaluation.measures.menu import as_shown, scored_of
 

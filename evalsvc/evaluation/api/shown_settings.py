@@ -11,7 +11,7 @@ from rest_framework import serializers
 from evalsvc.evaluation.benchmarks import inputs
 from evalsvc.evaluation.benchmarks.stated_computation import stated_computation
 from evalsvc.evaluation.disclosure import gold_digest, split
-from evalsvc.evaluation.disclosure.policy import Disclosed
+from evalsvc.evaluation.disclosure.disclosed import Disclosed
 from evalsvc.evaluation.models import Setting, SettingVersion
 
 

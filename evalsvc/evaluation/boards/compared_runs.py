@@ -9,9 +9,9 @@ from evalsvc.evaluation.benchmarks import versions
 from evalsvc.evaluation.boards.choices import read_choices
 from evalsvc.evaluation.boards.ranking import Board
 from evalsvc.evaluation.boards.reading import Reading
+from evalsvc.evaluation.disclosure.disclosed import Disclosed
 from evalsvc.evaluation.disclosure.distinct_runs import Digests
 from evalsvc.evaluation.disclosure.history import histories
-from evalsvc.evaluation.disclosure.policy import Disclosed
 from evalsvc.evaluation.models import Evaluation, Submission
 from evalsvc.evaluation.roles import Person
 from evalsvc.evaluation.shown_scores import disclosed

@@ -18,16 +18,10 @@ from evalsvc.evaluation.benchmarks.row_rules import MEAN
 from evalsvc.evaluation.benchmarks.versions import Run
 from evalsvc.evaluation.boards.figures import EqualRuns, Figures, FiguresByMeasure, RunStatistics, SystemRuns
 from evalsvc.evaluation.boards.withdrawals import count_withdrawn
+from evalsvc.evaluation.disclosure.disclosed import OF_OTHER, needs_claims, shown_values, withheld_values
 from evalsvc.evaluation.disclosure.distinct_runs import Firsts, keys_of
 from evalsvc.evaluation.disclosure.history import histories
-from evalsvc.evaluation.disclosure.policy import (
-    OF_OTHER,
-    Policy,
-    ShownValue,
-    needs_claims,
-    shown_values,
-    withheld_values,
-)
+from evalsvc.evaluation.disclosure.policy import Policy, ShownValue
 from evalsvc.evaluation.disclosure.rules import TINY
 from evalsvc.evaluation.disclosure.sensitivity import TAU
 from evalsvc.evaluation.final_runs import ended_for

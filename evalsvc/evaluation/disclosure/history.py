@@ -12,7 +12,8 @@ from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Coalesce
 
 from evalsvc.evaluation.disclosure import rules
-from evalsvc.evaluation.disclosure.policy import LADDER, REPEATS, WAITS, Policy
+from evalsvc.evaluation.disclosure.disclosed import LADDER, REPEATS, WAITS
+from evalsvc.evaluation.disclosure.policy import Policy
 from evalsvc.evaluation.disclosure.sensitivity import TAU
 from evalsvc.evaluation.measures.menu import as_shown
 from evalsvc.evaluation.models import NearDuplicate, Score, Setting, SettingVersion, Submission

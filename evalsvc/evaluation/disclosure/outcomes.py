@@ -12,8 +12,9 @@ from typing import Any
 
 import msgspec
 
+from evalsvc.evaluation.disclosure.disclosed import Disclosed
 from evalsvc.evaluation.disclosure.gold_digest import SecretGold, version_of
-from evalsvc.evaluation.disclosure.policy import Disclosed, Policy
+from evalsvc.evaluation.disclosure.policy import Policy
 from evalsvc.evaluation.models import EvaluationOutcomes
 from evalsvc.evaluation.roles import Person, organised
 

@@ -12,8 +12,8 @@ from django.utils.safestring import SafeString
 from annotation.testset import label_titles
 from evalsvc.core.web.formatting import count, counted, listed
 from evalsvc.evaluation.benchmarks.training_counts import shown_counts
+from evalsvc.evaluation.disclosure.disclosed import Disclosed
 from evalsvc.evaluation.disclosure.outcomes import DIRECTION, Outcomes
-from evalsvc.evaluation.disclosure.policy import Disclosed
 from evalsvc.evaluation.measures.computation import computation, f_title, operating_point
 from evalsvc.evaluation.measures.families import CLASS_FAMILIES, RELATION_CLASSES
 from evalsvc.evaluation.measures.inventory import ENTITY, RELATION

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from annotation.testset import label_titles
 from evalsvc.core.web.formatting import DASH, count, number, percent
 from evalsvc.core.web.tables import Cell, Head, PaperTable
+from evalsvc.evaluation.disclosure.disclosed import Disclosed
 from evalsvc.evaluation.disclosure.outcomes import Outcomes
-from evalsvc.evaluation.disclosure.policy import Disclosed
 
 SHOWN, MOST = 8, 6  # classes of their own, and frequent confusions
 STEPS = (0.02, 0.05, 0.15, 0.3, 0.6)  # shares of a row at which the colour steps

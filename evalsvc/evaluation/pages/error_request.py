@@ -18,9 +18,9 @@ from evalsvc.evaluation.boards import leaderboard
 from evalsvc.evaluation.boards.compared_runs import median_run, open_runs
 from evalsvc.evaluation.boards.ranking import Board, BoardRow
 from evalsvc.evaluation.boards.system_names import names_on_board
+from evalsvc.evaluation.disclosure.disclosed import Disclosed
 from evalsvc.evaluation.disclosure.error_selection import ORDERS, WHO, Selection, Wanted, same_gold
 from evalsvc.evaluation.disclosure.outcomes import KINDS, Outcomes, outcomes_of, why_closed
-from evalsvc.evaluation.disclosure.policy import Disclosed
 from evalsvc.evaluation.models import Setting, Submission
 from evalsvc.evaluation.pages import board_view, error_search
 from evalsvc.evaluation.pages.boards import chosen

@@ -15,7 +15,8 @@ from evalsvc.core.web.formatting import counted, measured, number
 from evalsvc.core.web.templatetags.formatting import lower_first
 from evalsvc.evaluation import shown_scores
 from evalsvc.evaluation.disclosure import gold_digest
-from evalsvc.evaluation.disclosure.policy import Disclosed, ShownValue
+from evalsvc.evaluation.disclosure.disclosed import Disclosed
+from evalsvc.evaluation.disclosure.policy import ShownValue
 from evalsvc.evaluation.measures.computation import in_words
 from evalsvc.evaluation.measures.families import (
     MICRO_ABOVE_MACRO,

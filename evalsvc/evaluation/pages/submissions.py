@@ -25,9 +25,10 @@ from evalsvc.core.web.figures import Figure
 from evalsvc.core.web.formatting import counted, day, listed
 from evalsvc.evaluation import final_runs, roles, shown_scores, submission_states
 from evalsvc.evaluation.benchmarks import file_contract, final_entries, row_rules, scoring_identity
+from evalsvc.evaluation.disclosure.disclosed import Disclosed
 from evalsvc.evaluation.disclosure.history import WAITING
 from evalsvc.evaluation.disclosure.outcomes import outcomes_of
-from evalsvc.evaluation.disclosure.policy import Disclosed, is_hidden
+from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.models import Setting, Submission
 from evalsvc.evaluation.pages import charts, class_view, run_list, score_view, word_view
 from evalsvc.evaluation.pages.confusion import confusion_for

@@ -19,8 +19,8 @@ from evalsvc.evaluation.boards.ranking import Board
 from evalsvc.evaluation.boards.system_names import names_on_board
 from evalsvc.evaluation.comparison import tested_systems
 from evalsvc.evaluation.comparison.tested_systems import FIRST
+from evalsvc.evaluation.disclosure.disclosed import Disclosed
 from evalsvc.evaluation.disclosure.outcomes import Outcomes, outcomes_of
-from evalsvc.evaluation.disclosure.policy import Disclosed
 from evalsvc.evaluation.disclosure.rules import TINY
 from evalsvc.evaluation.measures.menu import board_measures
 from evalsvc.evaluation.pages import class_view, score_view, word_view

@@ -16,7 +16,7 @@ from evalsvc.evaluation.boards.ranking import Board, BoardRow
 from evalsvc.evaluation.comparison import board_comparison
 from evalsvc.evaluation.comparison.across_settings import is_held_out
 from evalsvc.evaluation.comparison.board_comparison import Band, BoardComparison
-from evalsvc.evaluation.disclosure.policy import Disclosed
+from evalsvc.evaluation.disclosure.disclosed import Disclosed
 from evalsvc.evaluation.measures.menu import Measure, board_measures
 from evalsvc.evaluation.models import Setting, Submission
 from evalsvc.evaluation.roles import Person

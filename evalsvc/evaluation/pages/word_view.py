@@ -10,7 +10,7 @@ from annotation.testset import label_titles
 from evalsvc.core.web.formatting import DASH
 from evalsvc.core.web.tables import Cell, Head, PaperTable
 from evalsvc.core.web.templatetags.formatting import ratio
-from evalsvc.evaluation.disclosure.policy import Disclosed
+from evalsvc.evaluation.disclosure.disclosed import Disclosed
 from evalsvc.evaluation.measures.composition import WORDS
 from evalsvc.evaluation.models import Benchmark
 from evalsvc.evaluation.pages.score_view import shown_score

@@ -138,6 +138,11 @@ def measured(value: float, measure: MeasureFormat) -> str:
     )
 
 
+def points(difference: float, measure: MeasureFormat) -> str:
+    """Difference with its sign, in the unit of its measure."""
+    return signed(100 * difference if measure.unit == "%" else difference, digits=measure.digits)
+
+
 class Format(NamedTuple):
     """Digits and unit of a figure that may have more digits than its measure."""
 

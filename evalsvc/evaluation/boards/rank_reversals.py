@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 
+from evalsvc.core.web.formatting import points
 from evalsvc.evaluation.boards.ranking import Column
+from evalsvc.evaluation.disclosure.rules import TINY
+from evalsvc.evaluation.measures.menu import Measure
 
 COMPARED = 50  # systems whose pairs a board compares
 
@@ -50,3 +53,22 @@ def _reversed(here: Leads, others: tuple[Leads, ...]) -> list[tuple[int, int, in
             if one is not None and other is not None and one < other:
                 pairs.append((a, b, there, gain, one - other))
     return sorted(pairs, key=lambda pair: -min(pair[3], -pair[4]))
+
+
+def direction_finder(measure: Measure, step: float) -> Callable[[float], bool]:
+    """Return a test for differences that show a direction: with a digit, and no less than the step.
+
+    Below a step of rounding exact figures may have the other order. Those near half of the last digit are
+    written to see.
+    """
+    last = (100 if measure.unit == "%" else 1) * 10**measure.digits
+
+    def has_direction(value: float) -> bool:
+        if abs(value) < step - TINY:
+            return False
+        lasts = abs(value) * last
+        if 0.4 < lasts < 0.6:
+            return points(value, measure) != points(0.0, measure)
+        return lasts > 0.5
+
+    return has_direction

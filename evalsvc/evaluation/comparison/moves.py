@@ -19,7 +19,7 @@ from evalsvc.core.web.formatting import are, counted, listed, quoted
 from evalsvc.evaluation.benchmarks import versions
 from evalsvc.evaluation.boards import leaderboard
 from evalsvc.evaluation.boards.leaderboard import BoardRequest
-from evalsvc.evaluation.boards.rank_reversals import COMPARED, reversals
+from evalsvc.evaluation.boards.rank_reversals import COMPARED, direction_finder, reversals
 from evalsvc.evaluation.boards.ranking import Board, BoardRow, Column
 from evalsvc.evaluation.boards.system_names import distinct_names
 from evalsvc.evaluation.boards.systems import BoardSystem, Systems
@@ -147,10 +147,19 @@ class Moves:
     def turned(self) -> list[tuple[BoardSystem, BoardSystem]]:
         """Pairs of the first 50 systems whose order by the main measure turned, the widest first.
 
-        Who was ahead before stands first, who is now second.
+        Who was ahead before stands first, who is now second. Both differences show a direction.
         """
-        pairs, systems = reversals(self.before.ordering, [self.after.ordering]), self.after.systems
-        return [(systems[pair.first], systems[pair.second]) for pair in pairs]
+        before, after = self.before.ordering, self.after.ordering
+        led, leads = (
+            direction_finder(board.ordering.measure, board.policy.greatest_step(board.order_by))
+            for board in (self.before, self.after)
+        )
+        systems = self.after.systems
+        return [
+            (systems[pair.first], systems[pair.second])
+            for pair in reversals(before, [after])
+            if led(pair.gain) and leads(pair.loss)
+        ]
 
     @cached_property
     def summary(self) -> str:

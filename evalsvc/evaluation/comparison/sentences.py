@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from evalsvc.core.web.formatting import MeasureFormat, apart, finer, listed, measured, run_named, signed
+from evalsvc.core.web.formatting import MeasureFormat, apart, finer, listed, measured, points, run_named
 
 
 class Side(NamedTuple):
@@ -47,11 +47,6 @@ class Outcome(NamedTuple):
         """True if the interval leaves out zero, but no difference is called one."""
         apart = self.low is not None and self.high is not None and self.low * self.high > 0
         return apart and self.winner is None and bool(self.p_holm)
-
-
-def points(value: float, measure: MeasureFormat) -> str:
-    """Format a difference in the unit of its measure, with its sign."""
-    return signed(100 * value if measure.unit == "%" else value, digits=measure.digits)
 
 
 def sentence(title: str, measure: MeasureFormat, a: Side, b: Side, outcome: Outcome) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evalsvc.core.web.formatting import DASH, MeasureFormat, apart, finer, measured, signed
+from evalsvc.core.web.formatting import DASH, MeasureFormat, apart, finer, measured, points, signed
 from evalsvc.core.web.tables import Cell, Head, PaperTable, part_heads
 from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.benchmarks.stated_computation import stated_computation
@@ -14,7 +14,6 @@ from evalsvc.evaluation.boards.reading import NOT_COMPUTED as NO_FIGURE
 from evalsvc.evaluation.comparison import words
 from evalsvc.evaluation.comparison.compared import Comparison
 from evalsvc.evaluation.comparison.run_figures import class_titles
-from evalsvc.evaluation.comparison.sentences import points
 from evalsvc.evaluation.disclosure.shown_tests import ShownTest
 from evalsvc.evaluation.measures.computation import in_one_line
 from evalsvc.evaluation.measures.families import label_of

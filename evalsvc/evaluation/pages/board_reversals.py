@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import sqrt
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from evalsvc.core.web.formatting import DASH, counted, number, signed
+from evalsvc.core.web.formatting import DASH, counted, number, points
 from evalsvc.core.web.tables import Cell, Head, PaperTable
-from evalsvc.evaluation.boards.rank_reversals import COMPARED, Reversal, reversals
+from evalsvc.evaluation.boards.rank_reversals import COMPARED, Reversal, direction_finder, reversals
 from evalsvc.evaluation.boards.ranking import Board, Column
 from evalsvc.evaluation.comparison.board_comparison import BoardComparison
-from evalsvc.evaluation.disclosure.rules import TINY
 from evalsvc.evaluation.disclosure.shown_tests import ShownTest
-from evalsvc.evaluation.measures.menu import Measure, other_form, scheme_measures
+from evalsvc.evaluation.measures.menu import other_form, scheme_measures
 from evalsvc.evaluation.pages import printed_settings
 from evalsvc.evaluation.pages.board_columns import BoardView
 
@@ -115,21 +114,21 @@ def reversed_pairs(
     `own` are the tests of the column they are ordered by, rounded to `step`.
     """
     wins = own.wins(here.measure.key) if own else frozenset()
-    has_digit = _digit_finder(here.measure, step)
+    has_direction = direction_finder(here.measure, step)
     of_order = {
         id(column): (
             (own, tests),
             tests.wins(column.measure.key) if tests is not None and wins else frozenset(),
-            _digit_finder(column.measure, step_there),
+            direction_finder(column.measure, step_there),
         )
         for column, tests, _, step_there in orders
     }
     tested = []
     for pair in reversals(here, [order.column for order in orders]):
         first, second, there = pair.first, pair.second, pair.there
-        tests, losses, has_digit_there = of_order[id(there)]
+        tests, losses, has_direction_there = of_order[id(there)]
         confirmed = (first, second) in wins and (second, first) in losses
-        shown = has_digit(pair.gain) and has_digit_there(pair.loss)
+        shown = has_direction(pair.gain) and has_direction_there(pair.loss)
         tested.append(
             TestedReversal(first, second, here, there, pair.gain, pair.loss, tests, confirmed, shown)
         )
@@ -141,28 +140,6 @@ def reversed_of(view: BoardView, orders: Sequence[Order]) -> list[TestedReversal
     board = view.board
     step = board.policy.greatest_step(board.order_by)
     return reversed_pairs(board.ordering, orders, view.tests.get(board.setting.pk), step)
-
-
-def _digit_finder(measure: Measure, step: float) -> Callable[[float], bool]:
-    """Return a test for differences with a digit; those near half of the last are written to see.
-
-    Below a step of rounding exact figures may have the other order.
-    """
-    last = (100 if measure.unit == "%" else 1) * 10**measure.digits
-
-    def has_digit(value: float) -> bool:
-        if abs(value) < step - TINY:
-            return False
-        lasts = abs(value) * last
-        if 0.4 < lasts < 0.6:
-            return _difference(value, measure) != _difference(0.0, measure)
-        return lasts > 0.5
-
-    return has_digit
-
-
-def _difference(value: float, measure: Measure) -> str:
-    return signed(value * (100 if measure.unit == "%" else 1), digits=measure.digits)
 
 
 # ---- agreement of orders ---------------------------------------------------------------------------
@@ -243,8 +220,8 @@ def context(view: BoardView, orders: Sequence[Order], pairs: Sequence[TestedReve
             "second": names[pair.second],
             "here": pair.here.title,
             "there": pair.there.title,
-            "gain": _difference(pair.gain, pair.here.measure),
-            "loss": _difference(pair.loss, pair.there.measure),
+            "gain": points(pair.gain, pair.here.measure),
+            "loss": points(pair.loss, pair.there.measure),
             "p": list(zip((cell.text for cell in pair.p), pair.no_p, strict=True)),
             "confirmed": pair.confirmed,
         }
@@ -275,7 +252,7 @@ def pairs_table(view: BoardView, names: Names) -> PaperTable:
         sides = ((pair.here, pair.gain, pair.p[0]), (pair.there, pair.loss, pair.p[1]))
         cells = [Cell(names[system], names[system]) for system in (pair.first, pair.second)]
         for column, value, p in sides:
-            shown = _difference(value, column.measure)
+            shown = points(value, column.measure)
             cells += [Cell(column.title, column.title), Cell(value, shown), p]
         rows.append([*cells, Cell(pair.confirmed, "both orders" if pair.confirmed else "")])
     return PaperTable(f"{view.board.setting.benchmark.slug}-reversals", "Reversed pairs.", heads, rows)

@@ -7,12 +7,11 @@ from typing import Any
 
 from django.utils.safestring import SafeString
 
-from evalsvc.core.web.formatting import DASH, counted, signed
+from evalsvc.core.web.formatting import DASH, counted, points, signed
 from evalsvc.core.web.svg import Scale
 from evalsvc.evaluation.boards.ranking import Column
 from evalsvc.evaluation.comparison import tables, words
 from evalsvc.evaluation.comparison.compared import Comparison
-from evalsvc.evaluation.comparison.sentences import points
 from evalsvc.evaluation.disclosure.shown_tests import ShownTest
 from evalsvc.evaluation.pages import charts
 

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from annotation.testset import label_titles
 from evalsvc.core.errors.exceptions import Unknown
 from evalsvc.core.web.figures import DataTable
-from evalsvc.core.web.formatting import DASH, listed, measured, percent, quoted, signed
+from evalsvc.core.web.formatting import DASH, listed, measured, percent, points, quoted, signed
 from evalsvc.core.web.tables import Cell, Head, PaperTable, download
 from evalsvc.evaluation.comparison import moves
 from evalsvc.evaluation.comparison.moves import Change, Moves, SystemMove
@@ -116,9 +116,7 @@ def _after(move: SystemMove) -> str:
 def _change(change: Change, measure: Measure) -> str:
     if change.difference is None:
         return DASH
-    factor = 100 if measure.unit == "%" else 1
-    difference = signed(change.difference * factor, digits=measure.digits)
-    return f"{measured(change.after or 0.0, measure)} ({difference})"
+    return f"{measured(change.after or 0.0, measure)} ({points(change.difference, measure)})"
 
 
 def labels_table(report: Moves) -> PaperTable:

@@ -12,6 +12,7 @@ from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.comparison.moves import Moves, between, moves
+from evalsvc.evaluation.disclosure.policy import Policy
 from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze, gold_sentence
 from tests.errors import code
@@ -121,6 +122,16 @@ def test_the_report_states_the_steps_of_both_versions(
     texts = zip((found.before, found.after), (before, "To 0.2 points."), strict=True)
     first, second = (SimpleNamespace(version=board.version, held_back=text) for board, text in texts)
     assert replace(found, before=first, after=second).held_back == stated
+
+
+def test_a_pair_has_not_turned_where_a_step_of_rounding_leaves_its_order_open(
+    setting: Setting, cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exact figures of a hidden gold may have the same order before and after."""
+    found = revised(setting, cast)
+    for step, turned in ((0.0, 1), (0.5, 1), (0.6, 0)):
+        monkeypatch.setattr(Policy, "greatest_step", lambda self, key, step=step: step)
+        assert len(replace(found).turned) == turned
 
 
 def test_the_report_states_how_many_runs_it_leaves_out_as_they_were_withdrawn(

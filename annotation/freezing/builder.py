@@ -133,17 +133,16 @@ def build(test_set: TestSet, progress: Progress, agreement: Agreement) -> Store:
     guideline = {"guideline": project.guideline, "guideline_version": project.guideline_version}
     more = {"leave_out": leave_out, **guideline, "inventory": label_texts(project)}
     manifest = common | annotated.manifest() | more
-    _require_new(test_set, writer.digests(test_set), labels, manifest)
-    test_set.manifest, test_set.labels = manifest, labels
-    manifest["agreement"] = {"left_out": len(annotated.answered)} | (
-        agreement(test_set, annotated.answered, progress) if annotated.answered else {}
-    )
     parts = [(test_set, n_annotated, manifest)]
     source_set = TestSet.objects.filter(twin=test_set).first()
     if source_set is not None:
         source = SourceLines(project, mapping)
         n_source = writer.write_rows(source_set, source.lines(), progress=progress, total=total)
         parts.append((source_set, n_source, common | source.manifest()))
+    _require_new(test_set, source_set, labels, manifest)
+    test_set.manifest, test_set.labels = manifest, labels
+    if annotated.answered:
+        manifest["agreement"] |= agreement(test_set, annotated.answered, progress)
 
     def store() -> None:
         now = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
@@ -160,16 +159,22 @@ IDENTICAL = "Nothing has changed since {}: use that one."
 
 
 def _require_new(
-    test_set: TestSet, written: writer.Digests, labels: list[dict[str, str]], manifest: dict[str, Any]
+    test_set: TestSet, source_set: TestSet | None, labels: list[dict[str, str]], manifest: dict[str, Any]
 ) -> None:
-    """Reject a freeze of exactly what an earlier one has: lines, answers, rule, labels and guideline."""
+    """Reject a freeze of exactly what an earlier one has.
+
+    These are lines, answers, rule, labels, guideline and source labels.
+    """
+    written = writer.digests(test_set)
+    source = writer.digests(source_set).gold if source_set else None
     alike = TestSet.objects.frozen().filter(
         project=test_set.project, origin=Origin.ANNOTATED, sha256=written.gold
     )
-    stamped = written.in_manifest(manifest)
+    stamped = _comparable(written.in_manifest(manifest))
     for earlier in alike.exclude(pk=test_set.pk):
-        same = _comparable(earlier.manifest) == _comparable(stamped) and earlier.labels == labels
-        if same:
+        twin = TestSet.objects.frozen().filter(twin=earlier, batch=None)  # no imported one
+        sources_alike = twin.values_list("sha256", flat=True).first() == source
+        if sources_alike and earlier.labels == labels and _comparable(earlier.manifest) == stamped:
             raise InputFault("identical_freeze", IDENTICAL.format(earlier))
 
 
@@ -182,9 +187,15 @@ def same_as(failed: TestSet) -> TestSet | None:
 
 
 def _comparable(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Return what makes a difference; the numbers of answers follow from the provenance."""
+    """Return what makes a difference: the numbers of answers, and the agreement, follow from the answers.
+
+    Manifests of earlier versions have no digest of answers to what was left out. If there were some, nothing
+    tells whether they are the same.
+    """
     beside = ("evalsvc", "leave_out", "k_of_items", "answers_of_items", "binds_files", "agreement")
-    return {name: value for name, value in manifest.items() if name not in beside}
+    compared = manifest.get("agreement", {}).get("left_out", 0)
+    kept = {name: value for name, value in manifest.items() if name not in beside}
+    return kept | {"compared": compared}
 
 
 def mirror_job(job: Job) -> None:

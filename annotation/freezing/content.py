@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -12,14 +13,14 @@ from django.db.models import QuerySet
 
 from annotation.consensus.majority import POLICY_VERSION
 from annotation.freezing import writer
-from annotation.freezing.provenance import ProvenanceWriter
+from annotation.freezing.provenance import EXCLUDED, ProvenanceWriter
 from annotation.models import Adjudication, Answer, Item, Project, Vote
 from annotation.ontology.inventory import inventory, parts_of
 from annotation.queue import gold_questions
 from annotation.testset import Origin
 from evalsvc.core.database import in_batches, snapshot
 from evalsvc.core.formats.label_mapping import LabelMapping
-from evalsvc.core.formats.records import token_starts
+from evalsvc.core.formats.records import canonical_line, token_starts
 
 UNDECIDED = (Item.State.OPEN, Item.State.DISPUTED)
 DECIDED = (Item.State.SETTLED, Item.State.ADJUDICATED)
@@ -71,6 +72,8 @@ class AnnotatedLines:
             "counts": {state: self.states[state] for state in Item.State.values}
             | {"answers": self.n_answers, "answers_emptied_by_deletion": self.emptied},
             "left_out": self.left_out,
+            "agreement": {"left_out": len(self.answered)},
+            **({"left_out_answers_sha256": compared_sha256(self.answered)} if self.answered else {}),
             **({"beside": beside} if beside else {}),
             "decisions": self.decisions,
             "people": contributors(self.project),
@@ -111,6 +114,20 @@ class SourceLines:
             "left_out": {"without source labels": self.unlabelled} if self.unlabelled else {},
             "people": [],
         }
+
+
+def compared_sha256(lines: Sequence[writer.FrozenLine]) -> str:
+    """Return the digest of the answers that the agreement compares beside those of the lines kept."""
+    digest = hashlib.sha256()
+    for line in lines:
+        provenance = line.provenance or {}
+        compared = [
+            {name: answer[name] for name in ("by", "relations", "spans", "blank") if name in answer}
+            | {"excluded": answer.get("not_counted") == EXCLUDED}
+            for answer in provenance["answers"]
+        ]
+        digest.update(canonical_line({"id": provenance["id"], "answers": compared}))
+    return digest.hexdigest()
 
 
 def decision_notes(items: Sequence[int]) -> list[dict[str, str]]:

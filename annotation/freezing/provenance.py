@@ -14,6 +14,8 @@ from annotation.consensus.item_state import answers_needed, counted_answers
 from annotation.consensus.rules import Rules
 from annotation.models import Adjudication, Annotator, Answer, Item, Project
 
+EXCLUDED = "excluded"
+
 
 class ProvenanceWriter:
     """Describes decided items of a project, many at a time."""
@@ -109,5 +111,5 @@ def _answers(items: Sequence[int]) -> dict[int, list[Answer]]:
 def not_counted(answer: Answer) -> str:
     """Return why an answer beyond those that count is not among them."""
     if answer.set_aside:
-        return "excluded"
+        return EXCLUDED
     return "asked again" if answer.again else "surplus"

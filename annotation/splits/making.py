@@ -205,7 +205,7 @@ def build(test_set: TestSet, progress: Progress) -> Store:
 
 def _manifest(whole: TestSet, stated: dict[str, Any]) -> dict[str, Any]:
     manifest = whole.manifest | {"split": stated, "evalsvc": settings.VERSION}
-    for of_the_whole in ("provenance_sha256", "agreement"):
+    for of_the_whole in ("provenance_sha256", "agreement", "left_out_answers_sha256", "counts"):
         manifest.pop(of_the_whole, None)
     return manifest
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from annotation.consensus import majority
 from annotation.consensus.choices import choices_of
+from annotation.freezing.provenance import EXCLUDED
 from annotation.freezing.writer import FrozenLine
 from annotation.releases.outcome import Judge, ProvenanceRow
 from annotation.releases.sides import rules_of
@@ -59,7 +60,7 @@ class _Compared:
 
     def add(self, line: ProvenanceRow) -> None:
         for answer in line.answers:
-            if answer.not_counted == "excluded":
+            if answer.not_counted == EXCLUDED:
                 self.set_aside += 1
                 continue
             payload = self.judge.mapped(answer.payload())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
@@ -14,18 +15,19 @@ from annotation import projects
 from annotation.adjudication import decisions
 from annotation.consensus import recomputation
 from annotation.freezing import builder
-from annotation.models import Item, Project
+from annotation.models import Answer, Item, Project
 from annotation.ontology import inventory
-from annotation.queue import quality_settings
+from annotation.queue import exclusions, quality_settings
 from annotation.testset import TestSet, TestSetRow, export_lines, read_rows
 from evalsvc.core.activity.models import entries
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from evalsvc.core.jobs.exceptions import RetryLater
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import request_cancel
-from tests.cast.basics import run_job, sentence
+from tests.cast.basics import person, run_job, sentence
 from tests.cast.projects import (
     annotators,
+    answer_item,
     answered_item,
     create_project,
     curator,
@@ -211,6 +213,41 @@ def test_a_freeze_without_any_change_is_rejected_with_the_name_of_the_earlier_se
     assert logged[0] == ("freeze failed", str(again), again.reason)
     answered_item(project, ["A"], ["A"], item="s3")
     assert frozen(project, "1.1").state == "frozen"
+
+
+def change_answer(project: Project) -> None:
+    item, user = project.items.get(external_id="s2"), person("ann1")
+    answer_item(item, user, "C", base=1)
+
+
+def exclude_surplus_answer(project: Project) -> None:
+    answer = Answer.objects.get(item__external_id="s2", annotator__user__username="ann2")
+    exclusions.exclude_answer(answer, by=curator())
+
+
+def label_source_anew(project: Project) -> None:
+    import_lines(project, [sentence("s1", relations=["A"])])
+
+
+def close(project: Project) -> None:
+    projects.close(project, by=curator())
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("change", [change_answer, exclude_surplus_answer, label_source_anew, close])
+def test_a_freeze_of_the_same_lines_with_other_answers_left_out_or_other_source_labels_is_a_new_set(
+    change: Callable[[Project], object],
+) -> None:
+    """The release states the agreement over all answers, and source labels are a set beside it."""
+    project = voting_project()
+    answer_item(project.items.get(external_id="s2"), annotators(project, 3)[2], "C")
+    first = frozen(project)
+    assert frozen(project, "1.1").state == "failed"
+    change(project)
+    second = frozen(project, "1.1")
+    assert (second.state, second.sha256) == ("frozen", first.sha256)
+    assert second.manifest["left_out"] == first.manifest["left_out"]
+    assert frozen(project, "1.2").reason == "Nothing has changed since Trial 1.1: use that one."
 
 
 @pytest.mark.django_db

@@ -84,6 +84,8 @@ def test_a_part_states_answers_and_outcomes_of_its_own_lines(tmp_path: Path) -> 
         run_job("describe", part.pk)
         part.refresh_from_db()
         verified(part, tmp_path / part.slug)
+    assert whole.manifest["counts"]["answers"] == 5
+    assert [part.manifest["counts"] for part in parts] == [{"settled": 1, "adjudicated": 0}] * 2
     assert sorted(map(stated, parts)) == [[[2, 2], [2, 2]], [[3, 3], [3, 3]]]
     origins = [{"blind": n, "prediction_shown": 0, "imported": 0} for n in (2, 3)]
     assert sorted((part.manifest["answers"] for part in parts), key=str) == origins
@@ -108,10 +110,11 @@ def test_other_numbers_in_the_manifest_are_named(tmp_path: Path, name: str) -> N
 
 
 def earlier(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Return a manifest as earlier versions wrote it: k without the people who were called."""
+    """Return a manifest as earlier versions wrote it: k without people who were called, and no agreement."""
     origins = {"blind": 5, "prediction_shown": 0, "imported": 0}
     manifest = manifest | {"k_of_items": [2, 2], "answers": origins}
-    return {name: value for name, value in manifest.items() if name != "answers_of_items"}
+    later = ("answers_of_items", "agreement")
+    return {name: value for name, value in manifest.items() if name not in later}
 
 
 def test_an_earlier_release_verifies_and_reads_as_it_did(tmp_path: Path) -> None:

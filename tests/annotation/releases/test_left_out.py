@@ -157,6 +157,8 @@ def test_until_a_project_is_closed_only_its_curators_read_the_agreement_of_undec
     assert "agreement_of_all" in statistics_of(client)["provenance"]
     assert "over all 4 sentences" in client.get("/test-sets/trial-1-0/").content.decode()
     assert b"agreement_of_all" not in unpacked(test_set)["statistics.json"]
+    digest = test_set.manifest["left_out_answers_sha256"].encode()  # it would check guesses of them
+    assert digest not in b"".join(unpacked(test_set).values())
     client.logout()
     page = client.get(PAGE).content.decode()
     assert "over all 4 sentences" not in page

@@ -50,6 +50,7 @@ class Manifest(msgspec.Struct):
     answers: Any = None
     counts: dict[str, Any] = {}
     left_out: dict[str, list[Any] | int] | None = None
+    split: Any = None
 
     @property
     def digests(self) -> dict[str, str]:

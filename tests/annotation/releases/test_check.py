@@ -229,10 +229,29 @@ def test_a_changed_figure_is_named_with_the_one_that_the_gold_gives(copy: Path, 
     assert edited_to.startswith("7")
 
 
-def test_other_counts_of_what_was_left_out_are_named_with_those_of_the_manifest(copy: Path) -> None:
-    result = edited(copy, "statistics.json", '"open": 1', '"open": 9', sums=True)
-    (text,) = result.differences["statistics.json"]
-    assert text == 'left_out: {"open": 1} in manifest.json, {"open": 9} in statistics.json.'
+@pytest.mark.parametrize(
+    ("old", "new", "texts"),
+    [
+        (
+            '"open": 1',
+            '"open": 9',
+            ['left_out: {"open": 1} in manifest.json, {"open": 9} in statistics.json.'],
+        ),
+        ('"left_out"', '"left"', ['left_out: {"open": 1} in manifest.json, none in statistics.json.']),
+        (
+            '"left_out"',
+            '"left_out_of_whole"',
+            [
+                'left_out: {"open": 1} in manifest.json, none in statistics.json.',
+                'left_out_of_whole: none in manifest.json, {"open": 1} in statistics.json.',
+            ],
+        ),
+    ],
+)
+def test_counts_of_what_was_left_out_are_those_of_the_manifest(
+    copy: Path, old: str, new: str, texts: list[str]
+) -> None:
+    assert edited(copy, "statistics.json", old, new, sums=True).differences == {"statistics.json": texts}
 
 
 @pytest.mark.parametrize(

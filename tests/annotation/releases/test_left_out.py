@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -15,11 +16,12 @@ from annotation.consensus.alpha import nominal_alpha
 from annotation.models import Project
 from annotation.pages.release_figures import pattern_figure
 from annotation.queue import votes
-from annotation.releases import publishing
+from annotation.releases import folder, publishing
 from annotation.releases.composition import Composition
 from annotation.splits import making
 from annotation.splits.making import Plan
 from annotation.testset import TestSet
+from tests.annotation.releases.test_check import edited
 from tests.annotation.releases.test_folder import frozen, unpacked
 from tests.cast.basics import person, run_job
 from tests.cast.projects import (
@@ -116,13 +118,17 @@ def test_figures_of_sets_of_earlier_versions_stay_and_are_named_of_the_lines_kep
     assert (figure, detail.rpartition("; ")[2]) == ("1.00", "without 2 disputed and 1 open sentences")
 
 
-def test_a_part_names_its_agreement_as_that_of_its_lines() -> None:
-    whole = closed(released_disputing())
+def part_of(whole: TestSet) -> TestSet:
+    """Split a set, and return the first part."""
     plan = Plan.of(parts="left=0.5,right=0.5", seed="g", keep_together="sentence")
     part = making.make(whole, plan, by=curator())[0]
     run_job("split", part.pk)
     run_job("describe", part.pk)
-    content = Composition(TestSet.objects.get(pk=part.pk))
+    return TestSet.objects.get(pk=part.pk)
+
+
+def test_a_part_names_its_agreement_as_that_of_its_lines() -> None:
+    content = Composition(part_of(closed(released_disputing())))
     assert "agreement" not in content.manifest
     assert "α" not in stats(content)
     assert content.left_out.startswith("Left out by the curator of the whole: ")
@@ -131,6 +137,16 @@ def test_a_part_names_its_agreement_as_that_of_its_lines() -> None:
     figure = pattern_figure(content)
     assert figure is not None
     assert figure.title == "The rule settled 1 of 1 kept line (100.0 %)"
+
+
+def test_what_a_part_says_was_left_out_is_checked_as_that_of_the_whole(tmp_path: Path) -> None:
+    folder.write_folder(part_of(closed(released_disputing())), tmp_path / "copy")
+    result = edited(tmp_path / "copy", "statistics.json", '"left_out_of_whole"', '"left_out"', sums=True)
+    counts = '{"disputed": 2, "open": 1}'
+    assert result.differences["statistics.json"] == [
+        f"left_out: none in manifest.json, {counts} in statistics.json.",
+        f"left_out_of_whole: {counts} in manifest.json, none in statistics.json.",
+    ]
 
 
 def test_a_set_that_leaves_out_no_answers_has_one_agreement() -> None:

@@ -46,10 +46,7 @@ class ReleaseFolder(APIView):
         responses={(200, "application/zip"): OpenApiTypes.BINARY} | problems(400, 401, 403, 404, 409),
     )
     def get(self, request: Request, slug: str) -> StreamingHttpResponse:
-        """Download all files of a release as one zip, the same bytes each time.
-
-        For curators and importers.
-        """
+        """Download all files of a release as one zip. For curators and importers."""
         test_set, _ = readable_test_set(request, slug)
         with_gold = query_choices(request, gold=["0", "1"]).get("gold") != "0"
         if name := request.query_params.get("name"):

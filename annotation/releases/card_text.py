@@ -46,7 +46,7 @@ def readme(content: Composition, *, with_gold: bool, files: Sequence[tuple[str, 
         parts.append(f"## In the curators' words\n\n{WORDS_BEGIN}\n\n{card.words.strip()}\n\n{WORDS_END}\n")
     parts.append(
         "## Computed from the test set\n\n"
-        f"Everything below was written by evalsvc from what the freeze recorded.\n\n{_inline(content.lead)}\n"
+        f"Everything below was written by evalsvc.\n\n{_inline(content.lead)}\n"
     )
     parts.append(_table("Files", ("File", "Content"), files))
     if with_gold:

@@ -1,4 +1,4 @@
-"""The files of a release: as a folder, and as one zip stream with the same bytes each time."""
+"""The files of a release: as a folder, and as one zip stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files of a release: complete, blind where they must be, the same bytes each time."""
+"""The files of a release: complete, blind where they must be, and most never changed."""
 
 from __future__ import annotations
 
@@ -18,10 +18,12 @@ from annotation import projects
 from annotation.adjudication import decisions
 from annotation.freezing import builder
 from annotation.models import Answer, Batch, Card, Project, Vote
+from annotation.ontology import inventory
 from annotation.queue import exclusions
-from annotation.releases import card_text, folder, licences
+from annotation.releases import card, card_text, folder, licences
 from annotation.releases.listing import listing
 from annotation.reports import vote_log
+from annotation.splits import companions
 from annotation.testset import TestSet
 from evalsvc.core.errors.exceptions import Conflict
 from tests.cast.basics import run_job, sentence
@@ -144,6 +146,41 @@ def test_votes_after_the_freeze_change_no_byte_of_the_release() -> None:
     decisions.reopen(test_set.project.items.get(external_id="s2"), by=curator())
     projects.set_guideline(test_set.project, by=curator(), guideline="Another one.")
     assert b"".join(folder.zip_of(test_set)) == before
+
+
+def change_all_around(test_set: TestSet) -> None:
+    """Change the project, the card and the sets beside a frozen set, and close the project."""
+    project = test_set.project
+    assert project
+    exclusions.exclude_answer(Answer.objects.filter(item__external_id="s0").earliest("pk"), by=curator())
+    decisions.reopen(project.items.get(external_id="s2"), by=curator())
+    projects.set_guideline(project, guideline="Another one.", by=curator())
+    inventory.rename(project, "A", target="Z", by=curator())
+    card.change(test_set, words="Ours.", authors=["Doe, Ann"], licence="cc-by-4.0", by=curator())
+    gold = [sentence("t0", relations=["A"])]
+    import_lines(None, gold, what="gold", name="Training", version="1", kind="relations")
+    companions.put_beside(test_set, TestSet.objects.latest("pk"), "training", by=curator())
+    projects.close(project, by=curator())
+
+
+def test_card_citations_statistics_and_checksums_alone_change_after_the_freeze(client: Client) -> None:
+    project = create_project(k=2)
+    import_lines(project, [sentence(f"s{at}", relations=["A"]) for at in range(3)])
+    projects.open_for_work(project, by=curator())
+    answered_item(project, ["A"], ["A"], item="s0")
+    answered_item(project, ["A"], ["B"], item="s1")
+    answered_item(project, ["A"], ["B"], item="s2")
+    decide(project, "s2", "C")
+    test_set = frozen(project)
+    before = unpacked(test_set)
+    change_all_around(test_set)
+    test_set = TestSet.objects.get(pk=test_set.pk)
+    after = unpacked(test_set)
+    changed = {name for name in before | after if before.get(name) != after.get(name)}
+    assert changed == {"README.md", "CITATION.cff", "citation.bib", "statistics.json", "SHA256SUMS"}
+    client.force_login(curator())
+    page = client.get(f"/test-sets/{test_set.slug}/").content.decode()
+    assert "Card, citations, statistics and checksums may change; the other files never do." in page
 
 
 def test_the_file_for_predicting_has_no_label() -> None:

@@ -233,8 +233,8 @@ def anchored_auc(curve: Points) -> float:
 def area_under_ties(curve: Points) -> float:
     """Compute the share of the trapezoid area under tied scores.
 
-    A constant score draws one line from precision 1 to the precision of all claims, so that ties alone can
-    reach an area of about a half.
+    A constant score draws one line from precision 1 to that of all claims. With every fact claimed, ties
+    alone reach an area of (1 + precision of all claims) / 2.
 
     Parameters
     ----------

@@ -47,9 +47,10 @@ FAMILIES: dict[str, Family] = {
         "nothing depends on the order of the file. In sentence settings, a sentence takes the place of the "
         "pair. Recall is over all facts, including those never claimed.",
         ("bag", "sentence"),
-        "Equal scores raise the area under the curve: a constant score reaches about ½, so rank by "
-        "average precision. F1 at τ* is the best point of the curve, chosen on the test set itself; it is "
-        "not the result of a threshold chosen beforehand. Precision at N does not measure recall.",
+        "Equal scores raise the area under the curve: with every fact claimed, a constant score reaches "
+        "(1 + precision of all claims) / 2, so ½ or more. Rank by average precision. F1 at τ* is the best "
+        "point of the curve, chosen on the test set itself; it is not the result of a threshold chosen "
+        "beforehand. Precision at N does not measure recall.",
     ),
     "opennre": Family(
         "Ranked claims as in OpenNRE",

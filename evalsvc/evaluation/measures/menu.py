@@ -405,8 +405,8 @@ register(
         "trapezoid over (recall, precision), from recall 0 and precision 1; without claims 0",
         GAO,
         NO_FACTS,
-        unranked="It rises with ties: one constant score for all claims reaches about 50. "
-        "Rank by average precision, `ap`.",
+        unranked="It rises with ties: with every fact claimed, one constant score reaches "
+        "(100 + precision of all claims) / 2, so 50 or more. Rank by average precision, `ap`.",
         board={"bag": 2},
         submission={"bag": 2},
     ),
@@ -414,7 +414,7 @@ register(
         "auc_under_ties",
         "AUC under ties",
         "bags",
-        "share of the AUC that lies under tied scores; ties alone can reach an AUC of about 50",
+        "share of the AUC that lies under tied scores; ties alone can reach an AUC of 50 or more",
         "area of the steps with several claims / AUC",
         "Davis and Goadrich 2006",
         "the AUC is 0 or undefined",

@@ -9,7 +9,15 @@ from workers.metrics import fact_ranks
 from workers.metrics.bags import CUTS, claims_of_columns, facts_of_columns, hits
 from workers.metrics.curve import thin
 from workers.metrics.fact_ranks import rank_facts
-from workers.metrics.ranking import anchored_auc, average_precision, best_point, points, precision_at, rank
+from workers.metrics.ranking import (
+    anchored_auc,
+    area_under_ties,
+    average_precision,
+    best_point,
+    points,
+    precision_at,
+    rank,
+)
 from workers.metrics.ranking_profiles import opennre
 
 CLAIMS = st.lists(
@@ -39,6 +47,15 @@ def test_figures_equal_those_of_the_sorted_list(claims, unscored, few):
     thinned, before = thin(sparse), thin(full)
     for name in ("recall", "precision", "score"):
         np.testing.assert_array_equal(getattr(thinned, name), getattr(before, name))
+
+
+@given(hit=st.lists(st.booleans(), min_size=2, max_size=30).filter(any))
+def test_a_constant_score_for_all_facts_reaches_half_of_one_and_the_precision_of_all_claims(hit):
+    curve = points(rank(np.full(len(hit), 0.5), hit, n_facts=sum(hit)))
+    area = anchored_auc(curve)
+    np.testing.assert_allclose(area, (1 + np.mean(hit)) / 2)
+    assert area > 0.5
+    assert area_under_ties(curve) == 1
 
 
 @given(claims=CLAIMS)

@@ -108,7 +108,7 @@ def score(subject: int, progress: Progress) -> Store:
         existing_now = scoring_identity.existing(row, present, settings)
         lacks = len(existing_now) < len(settings) or _incomplete(settings, existing_now)
         if row.withdrawn_at is None and lacks:
-            if existing_now:
+            if stored or existing:  # if under a version that was replaced meanwhile, these are shown, too
                 submission_states.note_scores(row)
             submission_states.queue(row)
 

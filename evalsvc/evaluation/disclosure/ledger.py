@@ -96,7 +96,7 @@ class Ledger:
         """
         if is_sealed(self.setting):
             return []
-        shown = showing().filter(evaluation__setting=self.setting, submission__scored_at__isnull=False)
+        shown = showing().filter(evaluation__setting=self.setting)
         columns = ("submission__system__team", "submission", "evaluation__gold_sha256", "only")
         figures: dict[int, set[tuple[Any, ...]]] = defaultdict(set)
         for team, *row in shown.values_list(*columns):

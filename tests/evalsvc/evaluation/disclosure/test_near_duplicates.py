@@ -23,6 +23,7 @@ from evalsvc.evaluation.benchmarks import creation, file_contract, final_entries
 from evalsvc.evaluation.boards import leaderboard
 from evalsvc.evaluation.boards.compared_runs import compared_runs
 from evalsvc.evaluation.comparison import compared as comparisons
+from evalsvc.evaluation.disclosure.ledger import Ledger
 from evalsvc.evaluation.disclosure.shown_tests import SIMILAR
 from evalsvc.evaluation.models import Benchmark, EvaluationClaims, NearDuplicate, Setting, Submission
 from tests.cast.benchmarks import LABELS, BenchmarkCast, Line, freeze
@@ -546,21 +547,28 @@ def test_a_new_file_waits_for_the_runs_that_are_scored_again(client: Client, cas
     assert (shown["figures_of"], shown["scores"]) == (before.pk, figures(client, cast, before)["scores"])
 
 
+@pytest.mark.parametrize("comes", ["setting", "version"])
 def test_a_run_that_is_queued_again_as_soon_as_it_is_scored_counts_as_scored(
-    client: Client, cast: BenchmarkCast
+    cast: BenchmarkCast, comes: str
 ) -> None:
-    """A setting is added while it is scored: its figures show, and its team could cancel it by them."""
+    """A setting or version comes while it is scored: its figures show, its team could cancel it by them."""
     benchmark = hidden_phase(cast, GOLD)
+    setting = setting_of(benchmark)
     first = cast.submit(benchmark, label(ANSWERS, 1), run="1")
     job = queue.claim("score")
     assert job is not None
     with Lease(job) as lease:
         store = score.score(first.pk, Progress(lease))
     more = {"key": "more", "title": "More", "unit": "sentence", "main": "micro_f1", "disclosure": "hidden"}
-    creation.add_setting(benchmark, test_set=setting_of(benchmark).test_set, by=cast.olga, **more)
+    if comes == "setting":
+        creation.add_setting(benchmark, test_set=setting.test_set, by=cast.olga, **more)
+    else:
+        other = freeze("other", gold_lines(GOLD | {"s0": NEGATIVE, "s1": NEGATIVE}), by=cast.olga)
+        creation.revise_setting(setting, test_set=other, by=cast.olga)
     transitions.complete(job, store)
     first.refresh_from_db()
-    assert first.state == "queued"
+    assert (first.state, first.evaluations.count()) == ("queued", 1)
+    assert [team.files for team in Ledger(setting).teams] == [1]
     with pytest.raises(Conflict, check=code("has_scores")):
         submission_states.cancel(first, by=cast.kim)
     with_scores = first.scored_at
@@ -568,7 +576,7 @@ def test_a_run_that_is_queued_again_as_soon_as_it_is_scored_counts_as_scored(
     first.refresh_from_db()
     assert (first.state, first.scored_at) == ("scored", with_scores)
     assert {near.earlier for near in later.near.all()} == {first}
-    assert later.near.count() == 2
+    assert later.near.count() == later.evaluations.count() == (2 if comes == "setting" else 1)
 
 
 def test_which_files_are_near_does_not_depend_on_the_exact_number_of_gold_labels(cast: BenchmarkCast) -> None:

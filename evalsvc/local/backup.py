@@ -6,11 +6,14 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import sqlite3
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +28,7 @@ from evalsvc.core.database import count_anew, snapshot
 from evalsvc.core.storage import StoredFile
 from evalsvc.core.upkeep.stored_files import all_files
 from evalsvc.environment import PRIVATE_FOLDER
+from evalsvc.local.startup_checks import UNFINISHED_RESTORE
 
 MANIFEST, DATABASE, FILES, KEY = "manifest.json", "database", "files", "secret_key"
 # What boards and test sets depend on; a restored database gives the same digest.
@@ -43,15 +47,35 @@ def back_up(folder: Path) -> list[str]:
     except FileExistsError:
         raise CommandError(f"{folder} exists already. Name a new folder.") from None
     try:
-        return _fill(folder)
+        with _signals_raised():
+            return _fill(folder)
     except BaseException:  # an interrupt, too
         shutil.rmtree(folder, ignore_errors=True)
         raise
 
 
+@contextmanager
+def _signals_raised() -> Iterator[None]:
+    """Let a shutdown and a closed terminal end the work as an interrupt does, unless they are ignored."""
+
+    def end(number: int, frame: object) -> None:
+        sys.exit(128 + number)
+
+    before = {each: signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGHUP)}
+    ends = [each for each, handler in before.items() if handler != signal.SIG_IGN]
+    for each in ends:
+        signal.signal(each, end)
+    try:
+        yield
+    finally:
+        for each in ends:
+            signal.signal(each, before[each])
+
+
 def _fill(folder: Path) -> list[str]:
     files: dict[str, StoredFile] = {}
     differences = dict.fromkeys(_copy_files(folder, files))
+    at = datetime.now(UTC).isoformat(timespec="seconds")
     digest = _dump(folder / DATABASE)
     # of rows that came while the first ones were copied
     differences |= dict.fromkeys(_copy_files(folder, files))
@@ -61,6 +85,7 @@ def _fill(folder: Path) -> list[str]:
         key = {KEY: _sha256(folder / KEY)}
     manifest = {
         "version": __version__,
+        "at": at,
         "vendor": connection.vendor,
         "boards": digest,
         "database": _sha256(folder / DATABASE),
@@ -102,21 +127,37 @@ def _dump(path: Path) -> str:
         return boards_digest(_rows)
 
 
-def restore(folder: Path) -> None:
-    """Verify the backup, then write files and database into an empty installation."""
+@contextmanager
+def restored(folder: Path) -> Iterator[str]:
+    """Verify the backup, then write it into an empty installation; yield the time of its state.
+
+    A mark stays until the caller has ended, too: with it the same restore goes on, and no service starts.
+    """
     manifest = _verified_manifest(folder)
-    _require_empty()
-    for file in manifest["files"]:
-        if StoredFile(**file).difference():
-            default_storage.delete(file["name"])
-            with (folder / FILES / file["name"]).open("rb") as source:
-                default_storage.save(file["name"], File(source))
-    _load(folder / DATABASE)
-    if (folder / KEY).exists():
-        shutil.copy(folder / KEY, settings.DATA_DIR / KEY)
+    mark, name = settings.DATA_DIR / UNFINISHED_RESTORE, _sha256(folder / MANIFEST)
+    is_loaded = mark.exists() and mark.read_text() == name and bool(_accounts())
+    if not is_loaded:
+        _require_empty()
+    _write_files(folder, manifest)
+    if not is_loaded:
+        mark.write_text(name)
+        _load(folder / DATABASE)
     if boards_digest(_rows) != manifest["boards"]:
         raise CommandError("The restored boards differ from those of the backup. Do not use this database.")
-    if lost := [detail for file in manifest["files"] if (detail := StoredFile(**file).difference())]:
+    yield manifest.get("at", "the backup")
+    mark.unlink()
+
+
+def _write_files(folder: Path, manifest: dict[str, Any]) -> None:
+    files = [StoredFile(**file) for file in manifest["files"]]
+    for file in files:
+        if file.difference():
+            default_storage.delete(file.name)
+            with (folder / FILES / file.name).open("rb") as source:
+                default_storage.save(file.name, File(source))
+    if (folder / KEY).exists():
+        shutil.copy(folder / KEY, settings.DATA_DIR / KEY)
+    if lost := [detail for file in files if (detail := file.difference())]:
         raise CommandError(f"{len(lost):,} restored files differ from the backup. First: {lost[0][1]}")
 
 
@@ -141,14 +182,17 @@ def _verified_manifest(folder: Path) -> dict[str, Any]:
     return manifest
 
 
-def _require_empty() -> None:
-    """Reject a database with accounts."""
+def _accounts() -> int:
     with connection.cursor() as cursor:
         if "teams_user" not in connection.introspection.table_names(cursor):
-            return
+            return 0
         cursor.execute("SELECT count(*) FROM teams_user")
-        n = cursor.fetchone()[0]
-    if n:
+        return int(cursor.fetchone()[0])
+
+
+def _require_empty() -> None:
+    """Reject a database with accounts."""
+    if n := _accounts():
         raise CommandError(
             f"The database has {n:,} accounts already. Nothing was changed. "
             "Restore into an empty one: another DATABASE_URL or EVALSVC_DATA."

@@ -40,16 +40,20 @@ def _prepare_with_models() -> Installation:
     return Installation(has_accounts=User.objects.exists(), wants_demo=loader.is_wanted())
 
 
-def prepare() -> None:
-    """Update tables and static files, and create the upload folder."""
+def prepare_tables() -> None:
+    """Bring the tables to this build, unless they belong to another."""
     from evalsvc.local.schema_check import require_matching_schema, store_digests
 
-    needs_migrate = require_matching_schema()
-    make_private(settings.DATA_DIR)  # of an earlier build, perhaps
-    Path(settings.MEDIA_ROOT).mkdir(exist_ok=True)
-    if needs_migrate:
+    if require_matching_schema():
         call_command("migrate", interactive=False, verbosity=0)
     store_digests()
+
+
+def prepare() -> None:
+    """Update tables and static files, and create the upload folder."""
+    prepare_tables()
+    make_private(settings.DATA_DIR)  # of an earlier build, perhaps
+    Path(settings.MEDIA_ROOT).mkdir(exist_ok=True)
     stamp, digest = settings.DATA_DIR / "static.stamp", static_digest()
     collected = settings.STATIC_ROOT.exists() and stamp.exists() and stamp.read_text() == digest
     if not collected:

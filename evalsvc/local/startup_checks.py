@@ -12,6 +12,8 @@ from pathlib import Path
 
 from django.core.management import CommandError
 
+UNFINISHED_RESTORE = "restore.unfinished"
+
 
 @contextmanager
 def lock_data_folder(folder: Path, address: str) -> Iterator[None]:
@@ -31,6 +33,15 @@ def lock_data_folder(folder: Path, address: str) -> Iterator[None]:
         lock.flush()
         yield
         lock.truncate(0)
+
+
+def require_no_unfinished_restore(folder: Path) -> None:
+    """Fail if what a restore ends last may still be in force."""
+    if (folder / UNFINISHED_RESTORE).exists():
+        raise CommandError(
+            f"A restore into this data folder ({folder}) has not ended. Run the same manage.py restore "
+            "again, or restore into another folder with EVALSVC_DATA."
+        )
 
 
 def parse_port(text: object) -> int:

@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
+from django.contrib.sessions.models import Session
 from django.db import IntegrityError, transaction
 from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import Now
@@ -15,7 +16,7 @@ from django.utils.html import format_html
 
 from evalsvc.core.accounts import invitations, security_log, sessions
 from evalsvc.core.accounts.invitations import InvitationTarget
-from evalsvc.core.accounts.models import NAME_TAKEN, Identity, Invitation, User, folded_name
+from evalsvc.core.accounts.models import NAME_TAKEN, ApiToken, Identity, Invitation, User, folded_name
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
 from evalsvc.core.web.formatting import counted
 
@@ -168,6 +169,17 @@ def set_active(user: User, *, active: bool, by: User) -> None:
             user.tokens.filter(revoked_at=None).update(revoked_at=Now())
             Invitation.objects.filter(by=user, used_at=None, revoked_at=None).update(revoked_at=Now())
     security_log.write("account_activated" if active else "account_deactivated", account=user, by=by)
+
+
+@transaction.atomic
+def end_all_access() -> None:
+    """End the tokens, open invitations, sessions and reset links of everybody."""
+    n_tokens = ApiToken.objects.filter(revoked_at=None).update(revoked_at=Now())
+    open_ones = Invitation.objects.filter(used_at=None, revoked_at=None)
+    n_invitations = open_ones.update(revoked_at=Now())
+    n_sessions, _ = Session.objects.all().delete()
+    User.objects.update(active_changed_at=Now())  # ends reset links, and sessions in copies of the table
+    security_log.write("access_ended", revoked=n_tokens, invitations=n_invitations, sessions=n_sessions)
 
 
 # ---- other ways in ----------------------------------------------------------------------------

@@ -15,7 +15,12 @@ from evalsvc.demo.logins import login_lines
 from evalsvc.local.child_process import stop_with_parent
 from evalsvc.local.embedded_broker import BrokerFailed
 from evalsvc.local.preparation import Installation, prepare_apart
-from evalsvc.local.startup_checks import lock_data_folder, parse_port, require_free_port
+from evalsvc.local.startup_checks import (
+    lock_data_folder,
+    parse_port,
+    require_free_port,
+    require_no_unfinished_restore,
+)
 from evalsvc.local.supervisor import Supervisor
 from evalsvc.management.commands._plain import PlainCommand
 
@@ -31,6 +36,7 @@ class Command(PlainCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         supervisor = Supervisor(host=options["host"], port=parse_port(options["port"]), report=self.report)
         with lock_data_folder(settings.DATA_DIR, supervisor.address):
+            require_no_unfinished_restore(settings.DATA_DIR)
             require_free_port(supervisor.host, supervisor.port)
             supervisor.install_signal_handlers()
             self.report("preparing tables and static files")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import signal
 import sqlite3
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,13 +19,21 @@ from django.core.management import CommandError, call_command
 from django.core.management.sql import emit_post_migrate_signal
 from django.db import connection
 from django.db.migrations import Migration
+from django.test import Client
+from django.urls import reverse
 
+from evalsvc.core.accounts import invitations, tokens, users
 from evalsvc.core.accounts.models import User
+from evalsvc.core.accounts.passwords import ResetLinks
 from evalsvc.core.upkeep import registry
 from evalsvc.evaluation.models import PredictionFile, Submission
+from evalsvc.local import backup as backup_module
+from evalsvc.local.startup_checks import require_no_unfinished_restore
 from tests.cast.basics import run_job
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast
 from tests.places import postgres as pg
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def filled() -> Submission:
@@ -71,6 +83,43 @@ def test_a_restored_backup_has_the_same_boards_sets_and_files(
         assert uncounted() == 0
 
 
+@pytest.fixture
+def ways_in(either_database: str) -> Callable[[], dict[str, bool]]:
+    """Which of a token, a link, a session and a reset link, all made before a backup, open something."""
+    ann = User.objects.create_superuser("ann", password="harbour-lamp-7")
+    _, token = tokens.issue(ann, name="laptop")
+    _, link = invitations.invite(users.INVITATION_TARGET, users.Installation(), role="person", by=ann)
+    browser = Client()
+    browser.force_login(ann)
+    reset = ResetLinks().make_token(ann)
+
+    def open_now() -> dict[str, bool]:
+        return {
+            "token": tokens.find(token) is not None,
+            "link": invitations.usable().filter(digest=tokens.digest(link)).exists(),
+            "session": browser.get(reverse("account")).status_code == 200,
+            "reset": ResetLinks().check_token(User.objects.get(username="ann"), reset),
+            "password": User.objects.get(username="ann").check_password("harbour-lamp-7"),
+        }
+
+    return open_now
+
+
+@pytest.mark.parametrize(("options", "stays"), [((), False), (("--keep-access",), True)])
+def test_a_restore_ends_all_access_but_passwords_as_it_may_have_been_taken_away_since_the_backup(
+    ways_in: Callable[[], dict[str, bool]], backup: Path, either_database: str, tmp_path: Path,
+    request: pytest.FixtureRequest, options: tuple[str, ...], stays: bool,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    assert all(ways_in().values())
+    with empty_installation(either_database, tmp_path, request):
+        call_command("restore", str(backup), *options)
+        assert ways_in() == dict.fromkeys(("token", "link", "session", "reset"), stays) | {"password": True}
+    said = capsys.readouterr().out
+    assert f"State of {json.loads((backup / 'manifest.json').read_text())['at']}." in said
+    assert ("reset links have ended" in said, "may be in force again" in said) == (not stays, True)
+
+
 def uncounted() -> int:
     """Tables of PostgreSQL that were never counted for its plans."""
     if connection.vendor != "postgresql":
@@ -90,6 +139,47 @@ def test_tables_are_counted_for_plans_after_an_upgrade_not_at_the_first_start(
     plan = [(Migration(first, "jobs"), False)]
     emit_post_migrate_signal(verbosity=0, interactive=False, db="default", plan=plan)
     assert (uncounted() == 0) is counts
+
+
+PG_DUMP, *PG_RESTORE = re.findall(
+    r"^    docker compose exec -T postgres ((?:pg_dump|dropdb|createdb|pg_restore|vacuumdb) .*)$",
+    (ROOT / "docs" / "operations.md").read_text(),
+    re.MULTILINE,
+)
+
+
+def as_in_the_guide(command: str, folder: Path) -> None:
+    """Run a command of the guide on the database of this test."""
+    parameters = connection.get_connection_params()
+    connection.close()
+    command = re.sub(r"\bevalsvc\b(?!\.dump)", str(parameters["dbname"]), command.replace("-U evalsvc ", ""))
+    places = {f"PG{name.upper()}": str(parameters[name]) for name in ("host", "port", "user", "password")
+              if parameters.get(name)}  # fmt: skip
+    subprocess.run(command, shell=True, check=True, cwd=folder, env=os.environ | places)
+
+
+@pytest.mark.postgres
+def test_the_restore_of_the_guide_leaves_nothing_of_a_later_build_and_of_the_days_since_the_backup(
+    postgres: Any, tmp_path: Path
+) -> None:
+    assert [command.split()[0] for command in PG_RESTORE] == ["dropdb", "createdb", "pg_restore", "vacuumdb"]
+    with (
+        pg.server() as url,
+        pg.database(url, f"guide_{os.getpid()}", tables=True) as entry,
+        pg.default_is(entry),
+    ):
+        ann = User.objects.create_user("ann", password="harbour-lamp-7")
+        as_in_the_guide(PG_DUMP, tmp_path)
+        with connection.cursor() as cursor:
+            cursor.execute("CREATE TABLE later (person bigint REFERENCES teams_user)")
+        ann.set_password("thrown-out-8")
+        ann.save()
+        User.objects.create_user("later")
+        for command in PG_RESTORE:
+            as_in_the_guide(command, tmp_path)
+        assert "later" not in connection.introspection.table_names()
+        assert User.objects.get().check_password("harbour-lamp-7")
+        assert uncounted() == 0
 
 
 def shorten(path: Path) -> None:
@@ -168,6 +258,82 @@ def test_without_room_for_the_database_neither_a_backup_nor_a_restore_ends_half_
             with pytest.raises(CommandError, match=r"not complete: database or disk is full.* run it again"):
                 call_command("restore", str(backup))
         call_command("restore", str(backup), verbosity=0)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("either_database", ["sqlite"], indirect=True)
+def test_a_backup_that_is_terminated_leaves_no_folder(
+    backup: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    before = signal.getsignal(number)
+    monkeypatch.setattr("evalsvc.local.backup._dump", lambda path: signal.raise_signal(number))
+    with pytest.raises(SystemExit, check=lambda end: end.code == 128 + number):
+        back_up(tmp_path / "second")
+    assert not (tmp_path / "second").exists()
+    assert signal.getsignal(number) == before
+
+
+@pytest.mark.parametrize("either_database", ["sqlite"], indirect=True)
+def test_a_backup_goes_on_when_its_terminal_closes_and_it_was_told_to_ignore_that(
+    backup: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hung_up(path: Path) -> str:
+        signal.raise_signal(signal.SIGHUP)
+        return dump(path)
+
+    dump = backup_module._dump
+    monkeypatch.setattr("evalsvc.local.backup._dump", hung_up)
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert (back_up(tmp_path / "second") / "manifest.json").exists()
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "evalsvc.local.backup.shutil.copy",
+        "evalsvc.local.backup._load",
+        "evalsvc.local.backup.boards_digest",
+        "evalsvc.management.commands.restore.prepare_tables",
+        "evalsvc.core.accounts.users.end_all_access",
+    ],
+)
+def test_a_restore_that_ends_early_at_any_step_lets_no_service_start_and_goes_on(
+    ways_in: Callable[[], dict[str, bool]], backup: Path, either_database: str, tmp_path: Path,
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, step: str,
+) -> None:  # fmt: skip
+    key = tmp_path / "secret_key"
+    key.unlink()
+    with empty_installation(either_database, tmp_path, request):
+        with monkeypatch.context() as full:
+            full.setattr(step, no_room)
+            with pytest.raises(CommandError, match="not complete: database or disk is full"):
+                call_command("restore", str(backup))
+        if User._meta.db_table in connection.introspection.table_names():
+            with pytest.raises(CommandError, match="has not ended"):
+                require_no_unfinished_restore(tmp_path)
+        call_command("restore", str(backup), verbosity=0)
+        assert key.read_text() == "k" * 60
+        assert not ways_in()["token"]
+        require_no_unfinished_restore(tmp_path)
+
+
+@pytest.mark.parametrize("either_database", ["sqlite"], indirect=True)
+def test_a_restore_that_ended_early_goes_on_with_no_other_backup(
+    backup: Path, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = back_up(tmp_path / "other")
+    manifest = other / "manifest.json"
+    manifest.write_text(manifest.read_text() + "\n")
+    with empty_installation("sqlite", tmp_path, request):
+        with monkeypatch.context() as full:
+            full.setattr("evalsvc.core.accounts.users.end_all_access", no_room)
+            with pytest.raises(CommandError, match="not complete"):
+                call_command("restore", str(backup))
+        with pytest.raises(CommandError, match="has 3 accounts already"):
+            call_command("restore", str(other))
 
 
 def test_a_backup_that_cannot_be_written_says_that_there_is_none(db: None) -> None:

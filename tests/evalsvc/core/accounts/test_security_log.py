@@ -17,7 +17,7 @@ from annotation.projects import set_member
 from evalsvc.core.accounts import invitations, security_log, teams, tokens, users
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.sessions import RejectionLogMiddleware
-from evalsvc.logs import logging_config
+from evalsvc.logs import logging_config, without_secrets
 
 PASSWORD, NEW = "harbour-lamp-7", "seven-lamps-at-sea"
 Lines = Callable[[Callable[[], Any]], list[str]]
@@ -130,6 +130,12 @@ def test_invitations_are_logged_without_their_secret(kim: User, root: User, line
         "invitation_made", "organising_allowed", "invitation_accepted",
     ]  # fmt: skip
     assert made[1] not in "".join(logged)
+
+
+def test_the_end_of_all_access_is_logged_with_counts_that_are_not_masked(kim: User, lines: Lines) -> None:
+    tokens.issue(kim, name="laptop")
+    (line,) = lines(users.end_all_access)
+    assert without_secrets(line) == "access_ended revoked=1 invitations=0 sessions=0"
 
 
 def test_too_many_requests_are_logged(client: Client, kim: User, lines: Lines) -> None:

@@ -23,14 +23,16 @@ from evalsvc.evaluation.comparison.moves import Moves
 class ChangeSerializer(serializers.Serializer[Any]):
     before = serializers.FloatField(allow_null=True)
     after = serializers.FloatField(allow_null=True)
-    difference = serializers.FloatField(allow_null=True, help_text="After − before.")
+    difference = serializers.FloatField(
+        allow_null=True, help_text="After − before; null where rounding may turn its sign."
+    )
 
 
 class SystemMoveSerializer(serializers.Serializer[moves.SystemMove]):
     system = serializers.CharField(source="row.system.name")
     team = serializers.CharField(source="row.system.team_name")
     rank_before = serializers.IntegerField(
-        allow_null=True, help_text="Among the systems with a run that both scored."
+        allow_null=True, help_text="Among the systems with a run that both scored; null while gold is hidden."
     )
     rank_after = serializers.IntegerField(allow_null=True)
     measures = serializers.DictField(child=ChangeSerializer(), source="changes")

@@ -9,7 +9,7 @@ MEAN, LATEST, ENTRY, FINAL, BEST = "mean", "latest", "entry", "final", "best:"
 BY_CHOICE = (ENTRY, FINAL)
 TITLES = {
     MEAN: "mean of all runs",
-    LATEST: "latest run",
+    LATEST: "latest run with figures",
     ENTRY: "final entry of the team, else its latest run; its other systems have no rank",
     FINAL: "run that the team chose as final for the system, else the latest",
 }

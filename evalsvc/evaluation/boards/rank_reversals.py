@@ -55,7 +55,7 @@ def _reversed(here: Leads, others: tuple[Leads, ...]) -> list[tuple[int, int, in
     return sorted(pairs, key=lambda pair: -min(pair[3], -pair[4]))
 
 
-def direction_finder(measure: Measure, step: float) -> Callable[[float], bool]:
+def direction_finder(measure: Measure, step: float = 0.0) -> Callable[[float], bool]:
     """Return a test for differences that show a direction: with a digit, and no less than the step.
 
     Below a step of rounding exact figures may have the other order. Those near half of the last digit are

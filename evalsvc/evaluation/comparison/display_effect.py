@@ -38,7 +38,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class OrderEffect:
-    """Ranks before and with the change, as organisers see them: of `systems`, those `moved` have another."""
+    """Ranks before and with the change, by exact figures: of `systems`, those `moved` have another."""
 
     systems: int
     moved: int
@@ -47,8 +47,9 @@ class OrderEffect:
 
     def __str__(self) -> str:
         if not self.moved:
-            return f"The order of {counted(self.systems, 'ranked system')} stays the same."
-        words = f"{self.moved:,} of {counted(self.systems, 'ranked system')} would have another rank"
+            return f"By exact figures, the order of {counted(self.systems, 'ranked system')} stays the same."
+        of = counted(self.systems, "ranked system")
+        words = f"By exact figures, {self.moved:,} of {of} would have another rank"
         if self.first_before == self.first_after:
             return f"{words}; first is still {self.first_after}."
         return f"{words}; first is {self.first_after or 'none'} instead of {self.first_before or 'none'}."

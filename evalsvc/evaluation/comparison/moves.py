@@ -26,6 +26,7 @@ from evalsvc.evaluation.boards.systems import BoardSystem, Systems
 from evalsvc.evaluation.comparison.compared import Comparison
 from evalsvc.evaluation.comparison.run_figures import RunFigures, run_figures
 from evalsvc.evaluation.disclosure.policy import CLASS_FAMILY, RELATION_CLASSES
+from evalsvc.evaluation.disclosure.rules import TINY
 from evalsvc.evaluation.measures.computation import complete_options
 from evalsvc.evaluation.measures.menu import as_shown, board_measures
 from evalsvc.evaluation.models import Setting, SettingVersion
@@ -35,19 +36,16 @@ MAX_BOARDS = 20
 
 
 class Change(NamedTuple):
-    """Mean of a measure before and after."""
+    """Mean of a measure before and after, and its difference if its sign is known."""
 
     before: float | None
     after: float | None
-
-    @property
-    def difference(self) -> float | None:
-        return None if self.before is None or self.after is None else self.after - self.before
+    difference: float | None
 
 
 @dataclass(frozen=True)
 class SystemMove:
-    """System on both boards; ranks are among the systems that are.
+    """System on both boards; ranks are among the systems that are, none by rounded figures.
 
     So many of its runs are scored under the earlier version alone, and under the newer one alone.
     """
@@ -108,6 +106,19 @@ class Moves:
     def setting(self) -> Setting:
         return self.after.setting
 
+    @property
+    def hidden(self) -> bool:
+        """True if figures of either version are rounded."""
+        return self.before.policy.hidden or self.after.policy.hidden
+
+    def _change(self, key: str, before: float | None, after: float | None) -> Change:
+        """Return a change; its difference is none where rounding, or other runs of a Ladder, may turn it."""
+        if before is None or after is None or (self.hidden and self.setting.ladder is not None):
+            return Change(before, after, None)
+        step = max(board.policy.greatest_step(key) for board in (self.before, self.after))
+        difference = after - before
+        return Change(before, after, difference if abs(difference) >= step - TINY else None)
+
     @cached_property
     def names(self) -> dict[int, str]:
         """Names of the systems, with the team where one alone could mislead."""
@@ -131,13 +142,13 @@ class Moves:
     def systems(self) -> list[SystemMove]:
         """Systems on both boards, in the order of the newer one."""
         before, after = self._both
-        ranks = _ranks(self.before, before), _ranks(self.after, after)
+        ranks = ({}, {}) if self.hidden else (_ranks(self.before, before), _ranks(self.after, after))
         return [
             SystemMove(
                 new,
                 ranks[0].get(new.system.pk),
                 ranks[1].get(new.system.pk),
-                {key: Change(_mean(old, key), _mean(new, key)) for key in self.measures},
+                {key: self._change(key, _mean(old, key), _mean(new, key)) for key in self.measures},
                 *(runs.get(new.system.pk, 0) for runs in self.alone),
             )
             for old, new in zip(before, after, strict=True)
@@ -147,13 +158,13 @@ class Moves:
     def turned(self) -> list[tuple[BoardSystem, BoardSystem]]:
         """Pairs of the first 50 systems whose order by the main measure turned, the widest first.
 
-        Who was ahead before stands first, who is now second. Both differences show a direction.
+        Who was ahead before stands first, who is now second. Both differences have a shown digit; while gold
+        is hidden there are none, as runs of a system may differ in which of them have figures.
         """
+        if self.hidden:
+            return []
         before, after = self.before.ordering, self.after.ordering
-        led, leads = (
-            direction_finder(board.ordering.measure, board.policy.greatest_step(board.order_by))
-            for board in (self.before, self.after)
-        )
+        led, leads = (direction_finder(each.measure) for each in (before, after))
         systems = self.after.systems
         return [
             (systems[pair.first], systems[pair.second])
@@ -168,6 +179,8 @@ class Moves:
             return "The scores are sealed."
         if not self.systems:
             return "No run has scores under both versions."
+        if self.hidden:
+            return "No order is compared while gold is hidden."
         turned, title = len(self.turned), self.after.ordering.title
         climbed = sum(move.climbed != 0 for move in self.systems)
         over = "Over the runs that both versions scored, " if any(self.alone) else ""
@@ -220,7 +233,7 @@ class Moves:
     @cached_property
     def labels(self) -> list[LabelMove]:
         """Labels by their effect on micro F1, over the first 50 systems; none while gold is hidden."""
-        if self.before.policy.hidden or self.after.policy.hidden:
+        if self.hidden:
             return []
         sides = [
             _classes(self.setting, run_figures(Comparison(board, rows[:COMPARED])))
@@ -230,7 +243,9 @@ class Moves:
         moves = []
         for label in dict.fromkeys([*sides[0], *sides[1]]):
             old, new = (side.get(label, nothing) for side in sides)
-            moves.append(LabelMove(label, old.gold, new.gold, Change(old.f1, new.f1), new.part - old.part))
+            difference = None if old.f1 is None or new.f1 is None else new.f1 - old.f1
+            f1 = Change(old.f1, new.f1, difference)
+            moves.append(LabelMove(label, old.gold, new.gold, f1, new.part - old.part))
         return sorted(moves, key=lambda move: (-abs(move.effect), move.label))
 
 

@@ -37,8 +37,9 @@ METHOD_OF_BOARD = (
     f" {FIRST} systems by a measure."
 )
 METHOD_OF_HIDDEN = (
-    " While the gold is hidden, only the best system of each team is tested; p is first multiplied by the"
-    " number of pairs of systems of the two teams, and t goes by the difference less a step of rounding."
+    "Tests of the board, over runs: Welch’s t, two-sided, by the difference less a step of rounding, between"
+    " the best systems of each two teams. p is first multiplied by the number of pairs of systems of the two"
+    " teams, then adjusted by Holm over the tested pairs of a measure."
 )
 FEW_RUNS = "Welch’s t errs more often where one side has two or three runs and the other many"
 FEW_RUNS_OF_HIDDEN = (
@@ -52,7 +53,7 @@ def method(comparison: Comparison) -> str:
     if not comparison.is_testable:
         return "No pair of these systems is tested."
     tests = METHOD if comparison.is_tested or not comparison.tests else METHOD_OF_BOARD
-    tests += METHOD_OF_HIDDEN if comparison.board.policy.hidden else ""
+    tests = METHOD_OF_HIDDEN if comparison.board.policy.hidden else tests
     few = few_runs(comparison.board.policy, (row.n for row in comparison.rows))
     return f"{tests} {capfirst(few)}." if few else tests
 

@@ -178,7 +178,7 @@ class Policy:
 
     @property
     def withheld(self) -> str:
-        return f"{WITHHELD} {self.until}: one gold label can move it by 5 points or more"
+        return f"{WITHHELD} {self.until}: one gold label may move it by 5 points or more"
 
     @property
     def withheld_at_tau(self) -> str:
@@ -205,7 +205,9 @@ class Policy:
         if self.rounded and self.setting.ladder:
             best = "the best one shown of its team"
             shown += f", and a run shows one only if it improves {best} by more than that (Ladder)"
-        shown += "; equal ones have no deviation" if self.rounded else ""
+        shown += (
+            "; equal ones have no deviation, and exact ones may have another order" if self.rounded else ""
+        )
         main = as_shown(self.setting, self.setting.main).title
         classes = "figures of other classes" if self.setting.class_rows else "figures per class"
         others = f"further measures, counts, {classes} and curves"

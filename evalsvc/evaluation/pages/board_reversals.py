@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import sqrt
@@ -21,8 +21,6 @@ from evalsvc.evaluation.pages import printed_settings
 from evalsvc.evaluation.pages.board_columns import BoardView
 
 SHOWN = 12
-UNTESTED = "not tested: a board tests its first systems by its measures, those of one run on few items"
-NONE_CONFIRMED = "No test confirms both orders of a pair."
 Names = Mapping[int, str]
 
 
@@ -87,8 +85,8 @@ class TestedReversal(Reversal):
 
     @property
     def no_p(self) -> list[str]:
-        """Why an order has no p, empty if it has one."""
-        return [(test.reason or "" if test else UNTESTED) for test in self._tests]
+        """Why a test of an order has no p, empty if it has one, or there is no test."""
+        return [test.reason if test else "" for test in self._tests]
 
     @property
     def _tests(self) -> list[ShownTest | None]:
@@ -137,16 +135,18 @@ def reversed_pairs(
 
 def reversed_of(view: BoardView, orders: Sequence[Order]) -> list[TestedReversal]:
     """Return the reversed pairs of a view."""
-    board = view.board
-    step = board.policy.greatest_step(board.order_by)
-    return reversed_pairs(board.ordering, orders, view.tests.get(board.setting.pk), step)
+    return reversed_pairs(view.board.ordering, orders, view.tests.get(view.board.setting.pk), _step(view))
+
+
+def _step(view: BoardView) -> float:
+    return view.board.policy.greatest_step(view.board.order_by)
 
 
 # ---- agreement of orders ---------------------------------------------------------------------------
 class Agreement(NamedTuple):
     """Pairs of systems that an order keeps, turns, and has equal; `tau_b` is Kendall's.
 
-    It is None without an order. Exact figures are counted, also those that differ in no shown digit.
+    Equal is a pair one of whose differences shows no direction. `tau_b` is None without an order.
     """
 
     title: str
@@ -162,22 +162,44 @@ class Agreement(NamedTuple):
         return DASH if self.tau_b is None else number(self.tau_b, digits=2)
 
 
-def agreements(here: Column, orders: Sequence[Order], pairs: Sequence[TestedReversal]) -> list[Agreement]:
+HasDirection = Callable[[float], bool]
+
+
+def _agreement(
+    title: str,
+    both: Sequence[tuple[float, float]],
+    has_direction: tuple[HasDirection, HasDirection],
+    confirmed: int = 0,
+) -> Agreement:
+    """Count the pairs by the differences that show a direction in both orders."""
+    kept = turned = tied_here = tied_there = 0
+    for (here, there), (here_other, there_other) in combinations(both, 2):
+        gains = here - here_other, there - there_other
+        tied = not has_direction[0](gains[0]), not has_direction[1](gains[1])
+        tied_here, tied_there = tied_here + tied[0], tied_there + tied[1]
+        if not any(tied):
+            same = (gains[0] > 0) == (gains[1] > 0)
+            kept, turned = kept + same, turned + (not same)
+    every = len(both) * (len(both) - 1) // 2
+    distinct = (every - tied_here) * (every - tied_there)
+    tau = (kept - turned) / sqrt(distinct) if distinct else None
+    return Agreement(title, len(both), kept, turned, confirmed, every - kept - turned, tau)
+
+
+def agreements(
+    here: Column, orders: Sequence[Order], pairs: Sequence[TestedReversal], step: float = 0.0
+) -> list[Agreement]:
     """Count the pairs of the systems that both orders have."""
-    turned = Counter(id(pair.there) for pair in pairs)
     confirmed = Counter(id(pair.there) for pair in pairs if pair.confirmed)
-    rows = []
-    compared = here.order[:COMPARED]
+    compared, rows = here.order[:COMPARED], []
     for order in orders:
-        key, leads = id(order.column), zip(here.leads(compared), order.column.leads(compared), strict=True)
+        leads = zip(here.leads(compared), order.column.leads(compared), strict=True)
         both = [(mine, other) for mine, other in leads if mine is not None and other is not None]
-        tied_here, tied_there = (_pairs_in(Counter(means[side] for means in both)) for side in (0, 1))
-        n, equal = len(both), tied_here + tied_there - _pairs_in(Counter(both))
-        every = n * (n - 1) // 2
-        kept = every - equal - turned[key]
-        distinct = (every - tied_here) * (every - tied_there)
-        tau = (kept - turned[key]) / sqrt(distinct) if distinct else None
-        rows.append(Agreement(order.column.title, n, kept, turned[key], confirmed[key], equal, tau))
+        steps = ((here, step), (order.column, order.step))
+        finders = [direction_finder(column.measure, of_column) for column, of_column in steps]
+        rows.append(
+            _agreement(order.column.title, both, (finders[0], finders[1]), confirmed[id(order.column)])
+        )
     return [each for each in rows if each.systems > 1]
 
 
@@ -185,27 +207,18 @@ def printed_agreements(view: BoardView) -> list[Agreement]:
     """Count the pairs of systems that papers print under this setting and another."""
     rows = []
     for printed in printed_settings.pairs(view):
-        both, there = printed.values, printed.measures[1]
+        there = printed.measures[1]
         signs = [1 if measure.higher_is_better else -1 for measure in printed.measures]
-        products = [(a[0] - b[0]) * signs[0] * (a[1] - b[1]) * signs[1] for a, b in combinations(both, 2)]
-        kept, turned = (sum(sign * each > 0 for each in products) for sign in (1, -1))
-        tied = [_pairs_in(Counter(pair[side] for pair in both)) for side in (0, 1)]
-        distinct = (len(products) - tied[0]) * (len(products) - tied[1])
-        tau = (kept - turned) / sqrt(distinct) if distinct else None
+        both = [(a * signs[0], b * signs[1]) for a, b in printed.values]
         title = f"{there.title} on “{printed.settings[1].title}”, as printed"
-        equal = len(products) - kept - turned
-        rows.append(Agreement(title, len(both), kept, turned, 0, equal, tau))
+        rows.append(_agreement(title, both, (bool, bool)))
     return [each for each in rows if each.systems > 1]
-
-
-def _pairs_in(groups: Counter[Any]) -> int:
-    return sum(n * (n - 1) // 2 for n in groups.values())
 
 
 # ---- on the page, and as tables ----------------------------------------------------------------------
 def context(view: BoardView, orders: Sequence[Order], pairs: Sequence[TestedReversal], names: Names) -> Any:
     """Return what the page shows of the orders."""
-    systems, every, pairs = len(view.board.rows), pairs, [pair for pair in pairs if pair.shown]
+    systems, pairs = len(view.board.rows), [pair for pair in pairs if pair.shown]
     confirmed = sum(pair.confirmed for pair in pairs)
     among = f" among the first {COMPARED} systems" if systems > COMPARED else ""
     shown = f", the first {SHOWN} shown" if len(pairs) > SHOWN else ""
@@ -213,7 +226,7 @@ def context(view: BoardView, orders: Sequence[Order], pairs: Sequence[TestedReve
     counts = counted(of_pairs, "pair")
     if of_pairs < len(pairs):  # several orders reverse one pair
         counts = f"{counted(len(pairs), 'reversal')} of {counts}"
-    tests = f"For {confirmed:,} of them tests confirm both orders." if confirmed else NONE_CONFIRMED
+    tests = f" For {confirmed:,} of them tests confirm both orders." if confirmed else ""
     rows = [
         {
             "first": names[pair.first],
@@ -229,10 +242,9 @@ def context(view: BoardView, orders: Sequence[Order], pairs: Sequence[TestedReve
     ]
     return {
         "reversals": rows,
-        "reversals_lead": f"{counts}{among}{shown}. {tests}",
-        "rounded": any(board.held_back for board in (view.board, *view.others)),
+        "reversals_lead": f"{counts}{among}{shown}.{tests}",
         "agreements": [
-            *(agreements(view.board.ordering, orders, every) if systems > 1 else ()),
+            *(agreements(view.board.ordering, orders, pairs, _step(view)) if systems > 1 else ()),
             *printed_agreements(view),
         ],
     }
@@ -271,7 +283,7 @@ def orders_table(view: BoardView, names: Names) -> PaperTable:
         + [Cell(value, f"{value:,}") for value in each[1:-1]]
         + [Cell(each.tau_b, each.tau_text)]
         for each in (
-            *agreements(view.board.ordering, orders, reversed_of(view, orders)),
+            *agreements(view.board.ordering, orders, reversed_of(view, orders), _step(view)),
             *printed_agreements(view),
         )
     ]

@@ -20,7 +20,7 @@ from evalsvc.evaluation.pages import board_reversals
 from evalsvc.evaluation.pages.board_columns import BoardColumn, BoardView
 from evalsvc.evaluation.pages.page_table import NOT_PRINTED, notes, same_answers, tie_notes
 
-SYSTEM_HEADS = (Head("rank", "Rank"), Head("system", "System", numeric=False))
+SYSTEM_HEADS = (Head("place", "Place"), Head("system", "System", numeric=False))
 TEAM_HEAD = Head("team", "Team", numeric=False)
 BAND_HEAD = Head("band", "Ranks by tests", numeric=False)
 EMPTY = Cell("", "")

@@ -28,6 +28,7 @@ from evalsvc.evaluation.pages.setting_forms import PHASE_TITLES, UNIT_TITLES
 
 RANKED_FAMILIES = ("bags", "opennre")
 NAMED = ("micro", "macro")  # weightings in the headline
+ROUNDED = "Ranks by rounded figures"
 KINDS = {
     "relations": ("relation", "relations"),
     "entities": ("type", "types"),
@@ -190,7 +191,7 @@ def _schemes(
         "narrow": charts.ranks(columns, names, narrow=True),
         "titles": [column.title for column in columns],
         "rows": rows,
-        "finding": _scheme_finding(columns, names),
+        "finding": ROUNDED if board.policy.hidden else _scheme_finding(columns, names),
         "runs": charts.runs_of(columns),
     }
     schemes["f"] = f_title(board.setting.benchmark.options.get("beta", 1))

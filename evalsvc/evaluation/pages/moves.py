@@ -114,9 +114,11 @@ def _after(move: SystemMove) -> str:
 
 
 def _change(change: Change, measure: Measure) -> str:
-    if change.difference is None:
+    if change.after is None or change.before is None:
         return DASH
-    return f"{measured(change.after or 0.0, measure)} ({points(change.difference, measure)})"
+    if change.difference is None:
+        return measured(change.after, measure)
+    return f"{measured(change.after, measure)} ({points(change.difference, measure)})"
 
 
 def labels_table(report: Moves) -> PaperTable:
@@ -135,7 +137,7 @@ def labels_table(report: Moves) -> PaperTable:
             Cell(move.label, titles.get(move.label, move.label)),
             Cell(move.effect, signed(100 * move.effect, digits=2)),
             *(Cell(gold, f"{gold:,}") for gold in (move.gold_before, move.gold_after)),
-            *(Cell(f1, DASH if f1 is None else percent(f1)) for f1 in move.f1),
+            *(Cell(f1, DASH if f1 is None else percent(f1)) for f1 in (move.f1.before, move.f1.after)),
         ]
         for move in report.labels
     ]

@@ -17,6 +17,7 @@ from evalsvc.evaluation.boards.stored_boards import Stamp, changes
 from evalsvc.evaluation.boards.system_names import names_on_board
 from evalsvc.evaluation.comparison import board_comparison
 from evalsvc.evaluation.comparison.board_comparison import Band, BoardComparison
+from evalsvc.evaluation.disclosure.rules import TINY
 from evalsvc.evaluation.models import Benchmark, BoardTests, Setting
 from evalsvc.evaluation.pages import charts
 from evalsvc.evaluation.roles import is_sealed
@@ -28,8 +29,9 @@ NAMED = 3  # systems in front by name
 class Summary(NamedTuple):
     """Board in a list; `front` names the systems that none is better than by a test, `band` their ranks.
 
-    Without tests, or where the best mean is that of a system without one, it names those with the best mean.
-    `last` is when the newest run on it came, not one that is sealed.
+    Without tests, or where the best mean is that of a system without one, it names those with the best mean,
+    on hidden gold all that are less than a step from it. `last` is when the newest run on it came, not one
+    that is sealed.
     """
 
     counts: str
@@ -112,14 +114,18 @@ def _summary(board: Board, tests: BoardComparison | None) -> Summary:
     measure, ranks = board.ordering.measure, board.ordering.ranks
     bands = _front(board, tests.bands(measure.key)) if tests else {}
     band = str(Band(1, max(each.last for each in bands.values()), len(bands))) if bands else ""
-    front = list(bands) or [system for system in order if ranks[system] == 1]
+    step, best = board.policy.greatest_step(measure.key), means[order[0]]
+    front = list(bands) or [
+        system for system in order if ranks[system] == 1 or abs(best - means[system]) < step - TINY
+    ]
+    shown = {measured(means[system], measure) for system in front}
     names = [quoted(name) for name in names_on_board(board, front[:NAMED]).values()]
     named = ", ".join(names) + (f" and {counted(len(front) - NAMED, 'other')}" if len(front) > NAMED else "")
     return Summary(
         counts,
         setting=board.setting.title,
         measure=measure.title,
-        front=named if len(front) > 1 and band else f"{named}, {measured(means[front[0]], measure)}",
+        front=named if len(front) > 1 and (band or len(shown) > 1) else f"{named}, {max(shown)}",
         band=band,
         rug=charts.rug(list(means.values()), best={means[system] for system in front}),
         last=last,

@@ -228,7 +228,7 @@ def _row(
         no_rank=view.rank(row)[1],
         rails=beside,
         strip=strip,
-        others=[_cell(column, row) for column in view.columns],
+        others=[_cell(view, column, row) for column in view.columns],
         baseline=row.system.baseline,
         tags=row.declared.texts[:TAGS_SHOWN],
         links=row.declared.links,
@@ -237,18 +237,20 @@ def _row(
     )
 
 
-def _cell(column: BoardColumn, row: BoardRow) -> ScoreCell:
+def _cell(view: BoardView, column: BoardColumn, row: BoardRow) -> ScoreCell:
+    """Format a figure, with the ranks it gains here; by rounded figures only if tests confirm a reversal."""
     system = row.runs.system
+    confirmed, rounded = system in column.turned, view.board.policy.hidden or column.board.policy.hidden
     figure = column.figures.get(system)
     missing = "" if figure else column.reason(row)
     return cell(
         figure,
         column.measure,
-        shift=column.shift(row),
+        shift=0 if rounded and not confirmed else column.shift(row),
         missing=missing,
         edge=column.edge,
         leads=column.leads(row),
-        confirmed=system in column.turned,
+        confirmed=confirmed,
     )
 
 

@@ -138,9 +138,7 @@ def _lead(page: SystemPage) -> str:
         )
         rest = _beside(page)
     else:
-        systems = counted(len(page.board.ordering.ranks), "system")
-        place = f"figure {page.row.rank} of {systems}" if page.row.rank else "not ranked"
-        rest = ["No test gives it a rank."]
+        place, rest = "no rank by tests", list[str]()
     return " ".join([f"{shown}, {runs}: {place} on “{page.setting.title}”.", *rest])
 
 

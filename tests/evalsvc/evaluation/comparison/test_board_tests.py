@@ -47,7 +47,6 @@ from evalsvc.evaluation.pages.board_columns import (
     UNTESTED,
 )
 from evalsvc.evaluation.pages.board_headline import _detectable
-from evalsvc.evaluation.pages.board_reversals import UNTESTED as NO_P
 from evalsvc.evaluation.pages.overviews import overviews
 from tests.cast.benchmarks import BenchmarkCast
 from tests.cast.periodic import look, pause
@@ -185,7 +184,8 @@ def test_the_board_shows_bands_bold_figures_and_confirmed_reversals(
     assert "in the order of the figures: no test gives a rank" in before.content.decode()
     waiting = before.context["table"].rows
     assert [(line.rank, line.no_rank) for line in waiting] == [("–", ONE_RUN_OF_MANY), *[("–", NOT_YET)] * 3]
-    assert {reason for pair in before.context["reversals"] for _, reason in pair["p"]} == {NO_P}
+    assert {p for pair in before.context["reversals"] for p in pair["p"]} == {("–", "")}
+    assert "confirm both" not in before.context["reversals_lead"]
     compute()
     by_macro = client.get(reverse("board", args=["rel"]), {"order": "macro_f1"}).content.decode()
     assert "“Cedar” is ahead of both other tested systems. Tested: 3 systems of 4." in by_macro
@@ -607,6 +607,12 @@ def test_no_sentence_on_hidden_gold_says_which_of_two_figures_closer_than_the_st
     assert words.paragraph(comparison)[0].startswith(expected)
     client.force_login(cast.kim)
     assert client.get(reverse("board", args=["rel"])).context["sentence"].startswith(expected)
+    assert overviews([setting.benchmark])[0].summary.front == "“Alder”, “Birch”"
+    Setting.objects.update(measures=["micro_f1", "macro_f1", "weighted_f1", "dodrans_f1", "entropy_f1"])
+    page = client.get(reverse("board", args=["rel"]), {"columns": "macro_f1"})
+    assert page.context["schemes"]["finding"] == "Ranks by rounded figures"
+    assert not {cell.mark for line in page.context["table"].rows for cell in line.others} - {""}
+    assert [each.turned for each in page.context["agreements"]] == [0] * len(page.context["agreements"])
     client.force_login(cast.olga)
     exact = client.get(reverse("board", args=["rel"])).context["sentence"]
     assert exact.startswith("“Birch” has 74.8 micro F1, “Alder” 73.3; nothing is claimed: ")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import SimpleNamespace
+from unittest import mock
 
 import pytest
 from django.test import Client
@@ -124,14 +125,21 @@ def test_the_report_states_the_steps_of_both_versions(
     assert replace(found, before=first, after=second).held_back == stated
 
 
-def test_a_pair_has_not_turned_where_a_step_of_rounding_leaves_its_order_open(
-    setting: Setting, cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("ladder", "changed"), [(None, True), (0.001, False)])
+def test_no_order_is_compared_by_rounded_figures_and_no_change_below_a_step_or_of_a_ladder(
+    client: Client, setting: Setting, cast: BenchmarkCast, ladder: float | None, changed: bool
 ) -> None:
-    """Exact figures of a hidden gold may have the same order before and after."""
-    found = revised(setting, cast)
-    for step, turned in ((0.0, 1), (0.5, 1), (0.6, 0)):
-        monkeypatch.setattr(Policy, "greatest_step", lambda self, key, step=step: step)
-        assert len(replace(found).turned) == turned
+    """Exact figures may have another order, and under a Ladder each version shows runs of its own."""
+    revised(setting, cast)
+    Setting.objects.update(disclosure="hidden", ladder=ladder, measures=["micro_f1"])
+    for step, shows in ((0.001, changed), (2.0, False)):
+        with mock.patch.object(Policy, "step", lambda self, key, claims=None, step=step: step):
+            found = moves(Setting.objects.get(), 2, person=cast.lars)
+            page = client.get("/boards/rel/settings/main/versions/2/").content.decode()
+        assert (found.summary, found.turned) == ("No order is compared while gold is hidden.", [])
+        assert {(move.rank_before, move.rank_after) for move in found.systems} == {(None, None)}
+        assert {move.changes["micro_f1"].difference is not None for move in found.systems} == {shows}
+        assert not {"▲", "▼", "passed", "changed rank"} & set(page.replace("<", " ").split())
 
 
 def test_the_report_states_how_many_runs_it_leaves_out_as_they_were_withdrawn(

@@ -227,6 +227,21 @@ def test_orders_by_two_golds_agree_as_in_the_table_of_a_paper() -> None:
     assert found.tau_b == pytest.approx(0.6057972361, abs=1e-10)
 
 
+@pytest.mark.parametrize(
+    ("step", "counts"), [(0.0, (1, 2, 0)), (0.02, (0, 2, 1)), (0.025, (0, 1, 2)), (0.2, (0, 0, 3))]
+)
+def test_an_order_reverses_as_many_pairs_as_the_list_above_it_has(
+    step: float, counts: tuple[int, int, int]
+) -> None:
+    here = column(a=runs(0.7), b=runs(0.6), c=runs(0.5))
+    there = column("macro F1", a=runs(0.41), b=runs(0.4), c=runs(0.43))
+    orders = [Order(there, None, step=step)]
+    pairs = reversed_pairs(here, orders)
+    [found] = agreements(here, orders, pairs)
+    assert (found.kept, found.turned, found.equal) == counts
+    assert found.turned == sum(pair.shown for pair in pairs)
+
+
 def test_a_reversal_of_the_leader_is_named_before_others() -> None:
     here = column(a=runs(0.70, 0.71), b=runs(0.60, 0.61), c=runs(0.50, 0.51))
     there = column("macro F1", a=runs(0.40, 0.41), b=runs(0.10, 0.11), c=runs(0.45, 0.451))

@@ -161,7 +161,7 @@ def test_tables_leave_as_files_with_bold_where_a_test_says_so(
     assert client.get(url).status_code == 404
     assert "standard deviation over n runs with different answers." in download("md")
     Setting.objects.update(row_rule="latest")
-    one = "figures of one run of each system: the latest run; n runs with different answers"
+    one = "figures of one run of each system: the latest run with figures; n runs with different answers"
     assert one in download("md")
     page = client.get(address(cast, "Net", "Tree")).content.decode()
     assert one in page

@@ -455,7 +455,7 @@ def test_the_effect_counts_the_ranks_that_another_main_measure_or_row_rule_chang
     sent = {"title": setting.title, "main": "accuracy", "disclosure": "open", "do": "show"}
     page = reverse("setting-change", args=[benchmark.slug, setting.key])
     words = " ".join(olga.post(page, sent | {"row_rule": "final"}).content.decode().split())
-    assert "The order of 2 ranked systems stays the same." in words
+    assert "By exact figures, the order of 2 ranked systems stays the same." in words
     api = reverse("api-setting", args=[benchmark.slug, setting.key])
 
     def effect(**change: object) -> Any:
@@ -464,9 +464,8 @@ def test_the_effect_counts_the_ranks_that_another_main_measure_or_row_rule_chang
 
     turned = {"systems": 2, "moved": 2, "first_before": "“Bow”", "first_after": "“Net”"}
     assert (changed := effect(lower_is_better=True))["order"] == turned
-    assert (
-        "2 of 2 ranked systems would have another rank; first is “Net” instead of “Bow”." in changed["effect"]
-    )
+    moved = "By exact figures, 2 of 2 ranked systems would have another rank"
+    assert f"{moved}; first is “Net” instead of “Bow”." in changed["effect"]
     assert effect(title="Other")["order"] is None
     assert (Setting.objects.get().row_rule, Setting.objects.get().lower_is_better) == ("mean", None)
 

@@ -439,8 +439,8 @@ def test_programs_get_reported_rows_marked_and_in_the_unit_of_the_others(
     enter(benchmark.settings.get(), cast, "harbecke-3")
     *scored, recent, ptr = json.loads(exported(client, "json"))["rows"]
     assert {row["reported"] for row in scored} == {""}
-    assert all(row["rank"] for row in scored)
-    assert (ptr["system"], ptr["rank"], ptr["reported"]) == ("PTR", None, "Harbecke et al. 2022, Table 3")
+    assert all(row["place"] for row in scored)
+    assert (ptr["system"], ptr["place"], ptr["reported"]) == ("PTR", None, "Harbecke et al. 2022, Table 3")
     figures = [ptr[f"main:micro_f1{part}"] for part in ("", ":sd", ":n", ":reason")]
     assert figures == [0.725, 0.003, 5, ""]
     assert (ptr["main:accuracy"], ptr["main:accuracy:reason"]) == (None, "the paper does not print it")

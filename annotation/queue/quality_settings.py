@@ -131,7 +131,8 @@ def _call_for_disputes(project: Project, before: dict[str, Any]) -> None:
     n = Coalesce(Subquery(answers.annotate(n=Count("pk")).values("n")), 0)
     filled = Greatest(n - Coalesce("k", project.k) - F("asked"), 0)
     if project.calls_extra:
-        items.update(called=Least(filled + 1, room), extended_under="")
+        # the job comes later, perhaps after other labels
+        items.update(called=Least(filled + 1, room), extended_under=Rules(project).key)
     else:
         items.update(called=Least("called", filled))
     recomputation.recompute_after_change(project)

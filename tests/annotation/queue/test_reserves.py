@@ -10,12 +10,13 @@ from django.db.models.functions import Now
 
 from annotation import projects
 from annotation.adjudication import bulk_actions, decisions
-from annotation.consensus import item_state
+from annotation.consensus import item_state, recomputation
 from annotation.models import Item, Lease, Project, Vote
 from annotation.ontology import guideline_versions, inventory
 from annotation.queue import exclusions, leases, quality_settings, votes
 from annotation.reports.progress import progress_of
 from evalsvc.core.errors.exceptions import Conflict
+from tests.cast.basics import run_job
 from tests.cast.projects import (
     annotators,
     answer_item,
@@ -289,6 +290,24 @@ def test_no_further_call_is_made_by_other_labels_than_the_first(second: str, ask
         decisions.ask_one_more(item, by=curator())
         Project.objects.update(calls_extra=True)
     inventory.merge(project, ["A", "B"], target="A", by=curator())
+    answer_item(item, annotators(project, 3)[2])
+    item.refresh_from_db()
+    assert (item.extra, item.free) == (1, 0)
+
+
+@pytest.mark.parametrize("raised", [False, True])
+@pytest.mark.parametrize("second", ["B", "C"])
+def test_calls_made_before_a_merge_stay_those_of_the_former_labels_in_large_projects(
+    second: str, raised: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their recomputation came after the merge: a further call by merged labels named the others' answers."""
+    project = project_with_items(1, k=2)
+    quality_settings.set_quality_options(project, by=curator(), calls_extra=raised, most_extra=0)
+    item = answered_item(project, ["A"], [second])
+    monkeypatch.setattr(recomputation, "RECOMPUTE_AT_ONCE", 0)
+    quality_settings.set_quality_options(project, by=curator(), calls_extra=True, most_extra=3)
+    inventory.merge(project, ["A", "B"], target="A", by=curator())
+    run_job("recompute", project.pk)
     answer_item(item, annotators(project, 3)[2])
     item.refresh_from_db()
     assert (item.extra, item.free) == (1, 0)

@@ -67,18 +67,27 @@ class ActingCommand(PlainCommand):
     def run_job(self, kind: str, subject: int, *, queue: bool = False) -> None:
         """Run the newest job of this kind, unless it is queued."""
         job = Job.objects.filter(kind=kind, subject=subject).order_by("-pk").first()
-        if job is None or queue:
-            return
+        if job and not queue:
+            self._run_to_end(job)
+
+    def run_recomputation(self, project: Any, *, queue: bool = False) -> None:
+        """Run what the project's states wait for, unless it is queued; the newest job may not be that."""
+        from annotation.consensus.pending_recomputation import pending
+
+        while not queue and (job := pending(project)):
+            self._run_to_end(job)
+
+    def _run_to_end(self, job: Job) -> None:
         from workers.runner import run_inline
 
         started = time.monotonic()
         job = run_inline(job)
         while job.state not in Job.ENDED:
-            time.sleep(0.2)  # a worker took it first
+            time.sleep(0.2)  # a worker took it first, or it is to be tried again
             job = run_inline(job)
-        self.write(f"{kind}: {job.state} in {time.monotonic() - started:.1f} s")
+        self.write(f"{job.kind}: {job.state} in {time.monotonic() - started:.1f} s")
         if job.state != Job.State.DONE:
-            raise CommandError(job.error or f"The job {kind} was {job.state}.")
+            raise CommandError(job.error or f"The job {job.kind} was {job.state}.")
 
     def write_counts(self, counts: dict[str, Any]) -> None:
         """Print the whole numbers with their names, one per line."""

@@ -51,4 +51,4 @@ class Command(ActingCommand):
                     return
                 made = plans.apply_plan(project, steps, by=by)
                 self.write(f"{len(made):,} steps made, from number {made[0].number if made else 0}")
-        self.run_job("recompute", project.pk, queue=options["queue"])
+        self.run_recomputation(project, queue=options["queue"])

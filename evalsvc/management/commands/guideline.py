@@ -46,7 +46,7 @@ class Command(ActingCommand):
                     self.write(str(preview(project, change)))
                     return
                 change(project)
-                self.run_job("recompute", project.pk, queue=options["queue"])
+                self.run_recomputation(project, queue=options["queue"])
             answers = guideline_versions.answers_by_version(project)
             for version in guideline_versions.versions(project, answers=answers, by=by):
                 note = " asked again" if version.asked_again_at else ""

@@ -6,7 +6,6 @@ from typing import Any
 
 from django.core.management import CommandParser
 
-from annotation.consensus import pending_recomputation
 from annotation.imports.options import CHOICES
 from annotation.models import Batch
 from evalsvc.core.web.formatting import counted
@@ -39,7 +38,6 @@ class Command(ImportCommand):
             )
 
     def finish(self, project: Any, options: dict[str, Any]) -> None:
-        if pending_recomputation.is_recomputing(project):
-            self.run_job("recompute", project.pk, queue=options["queue"])
+        self.run_recomputation(project, queue=options["queue"])
         if not options["queue"]:
             write_item_states(self, project)

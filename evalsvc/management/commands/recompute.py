@@ -39,6 +39,6 @@ class Command(ActingCommand):
         pending = pending_recomputation.pending(project)
         if pending is None or pending.state in Job.ENDED:
             enqueue("recompute", project.pk, lane=f"project {project.pk}")
-        self.run_job("recompute", project.pk, queue=options["queue"])
+        self.run_recomputation(project, queue=options["queue"])
         if not options["queue"]:
             write_item_states(self, project)

@@ -11,8 +11,12 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
+from annotation import projects
+from annotation.consensus import pending_recomputation, recomputation
 from annotation.models import Project
 from annotation.testset import TestSet
+from evalsvc.core.accounts.models import User
+from evalsvc.core.jobs.models import Job
 from tests.cast.basics import person, sentence
 
 pytestmark = pytest.mark.django_db
@@ -89,6 +93,25 @@ def test_recomputing_under_another_policy_prints_the_new_counts(tmp_path: Path) 
     )
     assert "1  settled" in run("recompute", "trial", policy="majority-na")
     assert Project.objects.get().policy == "majority-na"
+
+
+def test_recomputing_runs_an_older_job_that_waits_behind_a_newer_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The newer one was done: the command printed states of before, and that it was done."""
+    run("create_project", "Trial", k=1)
+    run("import_items", "trial", write(tmp_path / "items", [sentence("s0", relations=["A"])]))
+    votes = [{"item": "s0", "annotator": "w0", "labels": ["A"]}]
+    run("import_votes", "trial", write(tmp_path / "votes", votes))
+    project = Project.objects.get()
+    monkeypatch.setattr(recomputation, "RECOMPUTE_AT_ONCE", 0)
+    project.items.update(k=None)
+    projects.set_k(project, k=2, by=User.objects.get())
+    Job.objects.create(kind="recompute", subject=project.pk, queue="ingest", state="done")
+    output = run("recompute", "trial")
+    assert "1  open" in output
+    assert "0  settled" in output
+    assert pending_recomputation.pending(project) is None
 
 
 def test_published_gold_is_described(tmp_path: Path) -> None:

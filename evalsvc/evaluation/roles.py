@@ -90,9 +90,12 @@ def is_sealed(setting: Setting, now: datetime | None = None) -> bool:
     return setting.sealed and (setting.closes_at is None or (now or timezone.now()) < setting.closes_at)
 
 
-def was_sealed(setting: Setting, at: datetime) -> bool:
-    """True for a time before a sealed setting ended."""
-    return setting.sealed and (setting.ended_at is None or at < setting.ended_at)
+def shown_to_teams(setting: Setting) -> Q:
+    """Filter evaluations of runs under a setting to those whose figures teams see, or saw before a seal."""
+    if not is_sealed(setting):
+        return Q()
+    since = setting.sealed_since  # without one, nothing is before it
+    return Q(submission__scored_at__lt=since, evaluation__created_at__lt=since) if since else Q(pk=None)
 
 
 def sealed_from(settings: Iterable[Setting], user: Person | None) -> set[int]:

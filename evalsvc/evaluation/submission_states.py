@@ -28,7 +28,7 @@ from evalsvc.evaluation.models import (
     Submission,
     System,
 )
-from evalsvc.evaluation.roles import ORGANISER, Person, is_sealed, require_own, role_in
+from evalsvc.evaluation.roles import ORGANISER, Person, require_own, role_in, shown_to_teams
 
 S = Submission.State
 MOVES: dict[str, frozenset[str]] = {
@@ -299,9 +299,26 @@ def withdraw(submission: Submission, *, by: User) -> None:
     # workers lock the job before the submission too
     if submission.job:
         queueing.request_cancel(submission.job)
-    if not Submission.objects.filter(pk=submission.pk, withdrawn_at=None).update(withdrawn_at=Now()):
+    known = _known_under(submission)
+    standing = Submission.objects.filter(pk=submission.pk, withdrawn_at=None)
+    if not standing.update(withdrawn_at=Now(), known_under=known):
         raise Conflict("withdrawn", "This submission is already withdrawn.")
-    settings = Setting.objects.filter(evaluations__submissions=submission)
-    known = not all(map(is_sealed, settings))  # then it counts under other settings on the same gold, too
-    mark_boards(submission, all_settings=known)
+    # it counts under other settings on the same gold, too
+    mark_boards(submission, all_settings=bool(known))
     _compare_others(submission)
+
+
+def _known_under(submission: Submission) -> list[int]:
+    """Return the settings under which its team knows figures of a run.
+
+    Under a setting that has not scored it, those of a file of its name: by this one it may be chosen there.
+    """
+    of_name = {"submission__system": submission.system_id, "submission__run": submission.run}
+    links = Submission.evaluations.through.objects.filter(**of_name)
+    own = {*submission.evaluations.values_list("setting", flat=True)}
+    known = []
+    for setting in Setting.objects.filter(benchmark=submission.benchmark_id).order_by("pk"):
+        only = {"submission": submission} if setting.pk in own else {}
+        if links.filter(shown_to_teams(setting), evaluation__setting=setting, **only).exists():
+            known.append(setting.pk)
+    return known

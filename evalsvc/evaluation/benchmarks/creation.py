@@ -33,7 +33,7 @@ from evalsvc.evaluation.disclosure.split import new_seed
 from evalsvc.evaluation.measures.computation import validate_options
 from evalsvc.evaluation.measures.menu import contributed_to
 from evalsvc.evaluation.models import Benchmark, BoardTests, Organiser, Setting, SettingVersion
-from evalsvc.evaluation.roles import ORGANISER, require
+from evalsvc.evaluation.roles import ORGANISER, is_sealed, require
 
 LONGEST_KEY, LONGEST_TITLE = 40, 80
 Task, Disclosure = Benchmark.Task, Setting.Disclosure
@@ -232,15 +232,22 @@ def change_setting(setting: Setting, *, by: User, **changed: Any) -> Setting:
             for values in ({name: getattr(row, name) for name in changed}, changed)
         )
         record(row.benchmark, "setting", by=by, about=row.key, before=before, after=after)
-        changed |= _open_until(row, changed)
-        Setting.objects.filter(pk=row.pk).update(**changed, **final_runs.ends(row))
+        _store_change(row, changed)
         if row.benchmark.contributed:  # replaced versions are shown only where they rank
             submission_states.show_measures(row.benchmark_id)
         BoardTests.objects.filter(setting__benchmark=row.benchmark_id).update(outdated=True)
-        if shared := {name: changed[name] for name in changed.keys() - {"title", "sealed"}}:
-            Setting.objects.filter(rest_of=row).update(**shared)
     setting.refresh_from_db()
     return setting
+
+
+def _store_change(setting: Setting, changed: Mapping[str, Any]) -> None:
+    """Store the changed fields, also for the rest of a split, with what is known of its state until now."""
+    fields = {**changed, **_open_until(setting, changed)}
+    ends = final_runs.ends(setting) | _sealed_since(setting, fields)
+    Setting.objects.filter(pk=setting.pk).update(**fields, **ends)
+    shared = {name: fields[name] for name in fields.keys() - {"title", "sealed"}}
+    for rest in Setting.objects.filter(rest_of=setting) if shared else ():
+        Setting.objects.filter(pk=rest.pk).update(**shared, **_sealed_since(rest, shared))
 
 
 def _open_until(setting: Setting, changed: Mapping[str, Any]) -> dict[str, datetime | None]:
@@ -249,6 +256,13 @@ def _open_until(setting: Setting, changed: Mapping[str, Any]) -> dict[str, datet
     if closes_at is None or closes_at > now:
         return {}
     return {"open_until": setting.ended_at if setting.has_closed(now) else now}
+
+
+def _sealed_since(setting: Setting, changed: Mapping[str, Any]) -> dict[str, datetime]:
+    """Return since when its scores are sealed if a change seals them now."""
+    now, names = timezone.now(), ("sealed", "closes_at")
+    after = Setting(**{name: changed.get(name, getattr(setting, name)) for name in names})
+    return {"sealed_since": now} if is_sealed(after, now) and not is_sealed(setting, now) else {}
 
 
 def _hiding(setting: Setting) -> dict[str, Any]:

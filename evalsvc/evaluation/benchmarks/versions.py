@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.db import transaction
-from django.db.models import BooleanField, Case, ExpressionWrapper, F, Q, When
+from django.db.models import BooleanField, ExpressionWrapper, F, Q
 from django.db.models.fields.json import KeyTextTransform
 
 from evalsvc.core.accounts.models import User
@@ -23,7 +23,7 @@ from evalsvc.evaluation.benchmarks.file_contract import FileContract
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.distinct_runs import COLUMNS, Digests
 from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion, StoredBoard, Submission
-from evalsvc.evaluation.roles import ORGANISER, require, was_sealed
+from evalsvc.evaluation.roles import ORGANISER, require
 
 SCORER_CHANGED = "The scorer changed."
 NO_FILTER = Q()
@@ -78,8 +78,8 @@ class Rescoring:
 class Run(NamedTuple):
     """Columns of a submission that boards read.
 
-    `active` runs are scored and not withdrawn; `waiting` ones are being scored again. `dropped_at` is when a
-    scored run was withdrawn.
+    `active` runs are scored and not withdrawn; `waiting` ones are being scored again; `dropped` ones were
+    withdrawn after scoring. `known_under` are the settings under which figures were known then.
     """
 
     pk: int
@@ -91,7 +91,8 @@ class Run(NamedTuple):
     active: bool
     waiting: bool
     team_id: int = 0
-    dropped_at: datetime | None = None
+    dropped: bool = False
+    known_under: Sequence[int] = ()
 
 
 class ScoredRun(NamedTuple):
@@ -149,7 +150,7 @@ def shown_by_setting(
         numbered[version.setting_id][version.number] = version
     runs = _runs({each.benchmark_id for each in settings})
     scored, shown = _scored_runs(settings, runs), {}
-    withdrawn = _withdrawn(settings, scored)
+    withdrawn = _withdrawn(scored)
     beside = _withdrawn_beside(settings, runs)
     for setting in settings:
         of_setting = numbered[setting.pk]
@@ -168,14 +169,12 @@ def shown_by_setting(
 
 
 def _withdrawn(
-    settings: Collection[Setting], scored: Mapping[tuple[int, str, str, str], list[ScoredRun]]
+    scored: Mapping[tuple[int, str, str, str], list[ScoredRun]],
 ) -> defaultdict[int, dict[int, ScoredRun]]:
-    """Return the scored runs that were withdrawn while their figures were not sealed, by setting."""
-    read, found = {each.pk: each for each in settings}, defaultdict[int, dict[int, ScoredRun]](dict)
+    """Return the scored runs that were withdrawn when their figures were known, by setting."""
+    found = defaultdict[int, dict[int, ScoredRun]](dict)
     for (setting, *_), runs in scored.items():
-        for each in runs:
-            if each.run.dropped_at and not was_sealed(read[setting], each.run.dropped_at):
-                found[setting][each.run.pk] = each
+        found[setting] |= {each.run.pk: each for each in runs if setting in each.run.known_under}
     return found
 
 
@@ -184,11 +183,11 @@ def _withdrawn_beside(
 ) -> defaultdict[int, dict[int, ScoredRun]]:
     """Return such runs of the other settings of a benchmark on the gold of each; few boards have any."""
     found = defaultdict[int, dict[int, ScoredRun]](dict)
-    if any(run.dropped_at for run in runs.values()):
+    if any(run.known_under for run in runs.values()):
         shared = gold_digest.on_shared_gold({each.benchmark_id for each in settings})
         others = Setting.objects.filter(pk__in=set().union(*(shared[each.pk] for each in settings)))
         withdrawn = Q(submission__withdrawn_at__isnull=False)
-        of_others = _withdrawn(others, _scored_runs(others, runs, withdrawn))
+        of_others = _withdrawn(_scored_runs(others, runs, withdrawn))
         for each in settings:
             for other in shared[each.pk]:
                 found[each.pk] |= of_others[other]
@@ -240,11 +239,9 @@ def _runs(benchmarks: Collection[int], systems: Collection[int] | None = None) -
     """Return the submissions of benchmarks, withdrawn ones included."""
     active = Q(withdrawn_at=None) & SCORED
     waiting = active & ~Q(state__in=submission_states.ENDED)
-    flags = {"active": active, "waiting": waiting}
-    dropped = Case(When(withdrawn_at__gt=F("scored_at"), then="withdrawn_at"))
+    flags = {"active": active, "waiting": waiting, "dropped": Q(withdrawn_at__gt=F("scored_at"))}
     rows = Submission.objects.filter(benchmark__in=benchmarks).annotate(
         team_id=F("system__team"),
-        dropped_at=dropped,
         **{name: ExpressionWrapper(q, BooleanField()) for name, q in flags.items()},
     )
     if systems is not None:

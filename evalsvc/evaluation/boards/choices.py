@@ -39,7 +39,7 @@ def read_choices(readings: Collection[Reading]) -> None:
     for reading, key in rules.items():
         if other := theirs.get((reading.policy.setting.benchmark_id, key)):
             reading.elsewhere = _main_values(other)
-            reading.dropped = dropped_names(other.policy, other.shown)
+            reading.dropped = dropped_names(other.policy, other.shown, reading.policy.setting)
 
 
 def _read_finals(readings: Collection[Reading]) -> None:

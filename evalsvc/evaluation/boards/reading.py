@@ -27,7 +27,6 @@ from evalsvc.evaluation.disclosure.sensitivity import TAU
 from evalsvc.evaluation.final_runs import ended_for
 from evalsvc.evaluation.measures.menu import shown_measures
 from evalsvc.evaluation.models import Evaluation, Score
-from evalsvc.evaluation.roles import was_sealed
 
 NOT_COMPUTED = "not computed for this form of predictions"
 NO_VALUE = "the measure has no value for these predictions"
@@ -55,8 +54,8 @@ class Reading:
     finals: Mapping[int, datetime] = field(default_factory=dict)  # when runs were chosen as final
     teams: Mapping[int, int] = field(default_factory=dict)  # by system, of teams with one entry
     withdrawn: Mapping[int, int] = field(default_factory=dict)  # numbers of runs, by system
-    # when files of a name were withdrawn under the setting that chooses
-    dropped: Mapping[tuple[int, str], datetime] = field(default_factory=dict)
+    # names of files withdrawn under the setting that chooses, when figures of their runs here were known
+    dropped: Collection[tuple[int, str]] = ()
 
     def __post_init__(self) -> None:
         """Tell distinct runs from those that equal an earlier one, the oldest of which stands for all."""
@@ -181,17 +180,8 @@ class Reading:
 
     def _dropped_elsewhere(self) -> Counter[int]:
         """Count runs whose file that could choose them was withdrawn when figures of theirs were known."""
-        sent: dict[tuple[int, str], datetime] = {}
-        for each in (*self.shown.runs, *self.shown.withdrawn) if self.dropped else ():
-            name, at = (each.run.system_id, each.run.run), each.run.created_at
-            sent[name] = min(at, sent.get(name, at))
-        dropped = {
-            name
-            for name, at in self.dropped.items()
-            if name in sent and sent[name] < at and not was_sealed(self.policy.setting, at)
-        }
         runs = chain.from_iterable(self.runs.values())
-        return Counter(run.system_id for run in runs if (run.system_id, run.run) in dropped)
+        return Counter(run.system_id for run in runs if (run.system_id, run.run) in self.dropped)
 
     def _answers(self, scored: versions.ScoredRun) -> str:
         """Identify the answers of a run; one file makes other rankings of bags as ONE than as AVG."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 from django.db import transaction
-from django.db.models import Count, F, Max, Q
+from django.db.models import Count, Max, Q
 from django.utils import timezone
 
 from evalsvc.core.jobs import queue
@@ -48,7 +48,7 @@ LARGE = 100  # runs from which a board is stored; below, computing it costs as m
 PAUSE_SECONDS, SHARE_OF_TIME = 5.0, 10
 # Changes of these change what a reader may see, so that figures from before must not be shown.
 RULES = ("main", "measures", "disclosure", "class_rows", "ladder", "share", "sealed", "closes_at", "row_rule")
-FORMAT = 17  # of stored figures and of the rules on what is shown; a board of another one is not read
+FORMAT = 18  # of stored figures and of the rules on what is shown; a board of another one is not read
 FAILURE_PAUSE = timedelta(hours=1)
 Stamp = tuple[Any, ...]
 _RUNS = msgspec.msgpack.Decoder(list[SystemRuns])
@@ -118,9 +118,8 @@ def _count_withdrawn(benchmarks: Collection[int]) -> dict[int, int]:
     """Count runs withdrawn when their figures were known: they change other boards on the same gold."""
     if not benchmarks:
         return {}
-    known = Q(evaluations__setting__sealed=False) | Q(withdrawn_at__gte=F("evaluations__setting__closes_at"))
-    rows = Submission.objects.filter(known, benchmark__in=benchmarks, withdrawn_at__isnull=False).order_by()
-    return dict(rows.values_list("benchmark").annotate(Count("pk", distinct=True)))
+    rows = Submission.objects.filter(benchmark__in=benchmarks, withdrawn_at__isnull=False).order_by()
+    return dict(rows.exclude(known_under=[]).values_list("benchmark").annotate(Count("pk")))
 
 
 def _baselines(settings: Collection[Setting]) -> dict[int, list[int]]:

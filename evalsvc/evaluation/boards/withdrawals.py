@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from datetime import datetime
 
 from evalsvc.evaluation.benchmarks.versions import Run, ScoredRun, Shown
 from evalsvc.evaluation.disclosure.distinct_runs import keys_of
 from evalsvc.evaluation.disclosure.policy import Policy
+from evalsvc.evaluation.models import Setting
 
 Answers = set[tuple[int, str]]  # of runs, by team
 
@@ -46,7 +46,7 @@ def count_withdrawn(policy: Policy, shown: Shown, earlier: Mapping[int, int | No
     dropped: dict[int, list[tuple[int, Answers]]] = defaultdict(list)
     for each in (*shown.runs, *withdrawn):
         run = each.run
-        if run.team_id not in teams or not (run.active or run.dropped_at):
+        if run.team_id not in teams or not (run.active or run.dropped):
             continue
         for key in (keys := answers(each)):
             senders[key].add(run.system_id)
@@ -62,8 +62,8 @@ def count_withdrawn(policy: Policy, shown: Shown, earlier: Mapping[int, int | No
     }
 
 
-def dropped_names(policy: Policy, shown: Shown) -> dict[tuple[int, str], datetime]:
-    """Return when runs were withdrawn when their figures were known, by system and name.
+def dropped_names(policy: Policy, shown: Shown, chosen: Setting) -> set[tuple[int, str]]:
+    """Return system and name of runs that were withdrawn when figures here and under `chosen` were known.
 
     Not those that were sent again with the same answers.
     """
@@ -72,12 +72,12 @@ def dropped_names(policy: Policy, shown: Shown) -> dict[tuple[int, str], datetim
         if each.run.active:
             keys = keys_of(each.digests, policy.setting, hidden=policy.hidden)
             present[each.run.system_id, each.run.run] |= keys
-    dropped: dict[tuple[int, str], datetime] = {}
+    dropped = set()
     for each in shown.withdrawn:
-        name, at = (each.run.system_id, each.run.run), each.run.dropped_at
+        name = each.run.system_id, each.run.run
         keys = keys_of(each.digests, policy.setting, hidden=policy.hidden)
-        if at is not None and keys.isdisjoint(present[name]):
-            dropped[name] = max(at, dropped.get(name, at))
+        if chosen.pk in each.run.known_under and keys.isdisjoint(present[name]):
+            dropped.add(name)
     return dropped
 
 

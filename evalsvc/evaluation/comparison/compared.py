@@ -54,7 +54,7 @@ from evalsvc.evaluation.roles import Person
 
 KIND, PARTS = "compare", "compare parts"
 HELPERS = 3  # jobs beside the first that test over items, which takes longest; others need another FORMAT
-FORMAT = 17  # of stored tests; those of another one are computed again
+FORMAT = 18  # of stored tests; those of another one are computed again
 LEAST, MOST = 2, 10
 ABSENT = "absent"  # state of tests that nobody has begun
 AT_ONCE = 3  # comparisons of a person that wait or run

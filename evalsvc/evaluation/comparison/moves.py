@@ -30,7 +30,7 @@ from evalsvc.evaluation.disclosure.rules import TINY
 from evalsvc.evaluation.measures.computation import complete_options
 from evalsvc.evaluation.measures.menu import as_shown, board_measures
 from evalsvc.evaluation.models import Setting, SettingVersion
-from evalsvc.evaluation.roles import Person, visible, was_sealed
+from evalsvc.evaluation.roles import Person, visible
 
 MAX_BOARDS = 20
 
@@ -269,8 +269,7 @@ def moves(setting: Setting, number: int, *, person: Person | None = None) -> Mov
     left, entered, apart = (
         sorted((known[pk] for pk in each), key=attrgetter("name", "pk")) for each in groups
     )
-    dropped = (run.dropped_at for run in (earlier | later).values())
-    withdrawn = sum(at is not None and not was_sealed(setting, at) for at in dropped)
+    withdrawn = sum(setting.pk in run.known_under for run in (earlier | later).values())
     old_alone, new_alone = (
         Counter(run.system_id for pk, run in runs.items() if run.active and pk not in both)
         for runs in (earlier, later)

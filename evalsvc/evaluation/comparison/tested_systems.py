@@ -17,7 +17,7 @@ from evalsvc.evaluation.comparison import compared
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.models import Setting, SettingVersion
 
-FORMAT = 17  # of stored tests and of the choice of what is tested
+FORMAT = 18  # of stored tests and of the choice of what is tested
 FIRST = 50  # systems by the main measure that are tested against each other
 # At most so many pairs over items times replicates, one minute or two, and so many with the items of each.
 REPLICATED_PAIRS, REPLICATED_ITEMS = 45_000, 150_000_000

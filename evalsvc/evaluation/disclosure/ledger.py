@@ -16,7 +16,7 @@ from evalsvc.evaluation.disclosure.policy import Policy, hidden_among
 from evalsvc.evaluation.measures.computation import f_title
 from evalsvc.evaluation.measures.menu import as_shown, offered
 from evalsvc.evaluation.models import Benchmark, Setting
-from evalsvc.evaluation.roles import is_sealed
+from evalsvc.evaluation.roles import shown_to_teams
 
 
 @dataclass(frozen=True)
@@ -90,13 +90,11 @@ class Ledger:
 
     @cached_property
     def teams(self) -> list[TeamBits]:
-        """Teams by figures; near-duplicates and sealed scores gave none away.
+        """Teams by figures; near-duplicates, and scores sealed since they are there, gave none away.
 
         Each further gold of the setting shows further figures of a file.
         """
-        if is_sealed(self.setting):
-            return []
-        shown = showing().filter(evaluation__setting=self.setting)
+        shown = showing().filter(shown_to_teams(self.setting), evaluation__setting=self.setting)
         columns = ("submission__system__team", "submission", "evaluation__gold_sha256", "only")
         figures: dict[int, set[tuple[Any, ...]]] = defaultdict(set)
         for team, *row in shown.values_list(*columns):

@@ -54,6 +54,9 @@ class Setting(models.Model):
         default=list, help_text="Values of final_before from before it ended again."
     )
     sealed = models.BooleanField(default=False, help_text="Its scores are shown only once it has closed.")
+    sealed_since = models.DateTimeField(
+        null=True, help_text="Its scores were shown until then; null: never before it is unsealed."
+    )
     disclosure = models.CharField(
         max_length=6,
         choices=Disclosure,

@@ -113,6 +113,9 @@ class Submission(models.Model):
         null=True, help_text="When it was first scored; from then on it stays so."
     )
     withdrawn_at = models.DateTimeField(null=True)
+    known_under = models.JSONField(
+        default=list, help_text="Settings under which its team knew figures of it when it was withdrawn."
+    )
     final_at = models.DateTimeField(
         null=True, help_text="When its team last chose it as final, in whichever phase."
     )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
+from importlib import import_module
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -69,16 +71,77 @@ def test_runs_withdrawn_before_they_were_scored_are_not_counted(
     assert row_of(benchmark, "Net").runs.withdrawn == 0
 
 
-def test_runs_withdrawn_while_figures_are_sealed_are_not_counted(
+def sealed(setting: Setting, sealed: bool = True, *, by: Any) -> None:
+    """Seal the setting for an hour, or take the seal off."""
+    creation.change_setting(setting, sealed=sealed, closes_at=timezone.now() + timedelta(hours=1), by=by)
+
+
+def closed(setting: Setting, *, by: Any) -> None:
+    creation.change_setting(setting, closes_at=timezone.now() - timedelta(minutes=1), by=by)
+
+
+@pytest.mark.parametrize("ends", [sealed, closed])
+def test_runs_withdrawn_without_known_figures_are_not_counted_once_the_seal_is_off(
+    cast: BenchmarkCast, ends: Callable[..., None]
+) -> None:
+    benchmark = cast.relations()
+    setting = benchmark.settings.get()
+    sealed(setting, by=cast.olga)
+    runs = [cast.submit(benchmark, answers(right), run=str(right)) for right in (1, 2, 4, 6)]
+    work("score")
+    withdraw(runs[:2], by=cast.kim)
+    ends(setting, **({"sealed": False} if ends is sealed else {}), by=cast.olga)
+    assert board(setting).rows[0].runs_text == "2 runs"
+    withdraw(runs[2:3], by=cast.olga)
+    assert board(setting).rows[0].runs_text == "1 of 2 runs, 1 withdrawn"
+
+
+def test_a_seal_set_later_changes_nothing_about_what_was_withdrawn_before(
     cast: BenchmarkCast, selected: Benchmark
 ) -> None:
-    Setting.objects.update(sealed=True, closes_at=timezone.now() + timedelta(hours=1))
     setting = selected.settings.get()
-    assert [each.runs.withdrawn for each in board(setting, person=cast.olga).rows] == [0, 0, 0, 0]
-    Setting.objects.update(closes_at=timezone.now() - timedelta(hours=1))  # before it was withdrawn
+    sealed(setting, by=cast.olga)
+    assert row_of(selected, "Net", person=cast.olga).runs.withdrawn == 1
+    closed(setting, by=cast.olga)
     assert row_of(selected, "Net").runs.withdrawn == 1
-    Setting.objects.update(open_until=timezone.now())  # when this date was set
-    assert row_of(selected, "Net").runs.withdrawn == 0
+    test = computed(cast, selected, "Net", "Rules").test("accuracy", 0, 1)
+    assert test is not None
+    assert test.reason == WITHDRAWN
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_runs_whose_figures_were_known_before_a_seal_count_if_they_are_withdrawn_under_it(
+    cast: BenchmarkCast, benchmark: Benchmark, again: bool
+) -> None:
+    """The seal may end by its date and begin anew with a later one."""
+    setting = benchmark.settings.get()
+    if again:
+        Setting.objects.update(sealed=True, closes_at=timezone.now() - timedelta(minutes=1))
+        setting.refresh_from_db()
+    sealed(setting, by=cast.olga)
+    later = cast.submit(benchmark, answers(2), system="Net", run="later")
+    work("score")
+    withdraw([later, *Submission.objects.filter(system__name="Net").order_by("pk")[:1]], by=cast.olga)
+    closed(setting, by=cast.olga)
+    assert row_of(benchmark, "Net").runs.withdrawn == 1
+
+
+def test_withdrawn_runs_of_before_count_by_the_present_seals_and_dates(
+    cast: BenchmarkCast, selected: Benchmark
+) -> None:
+    migration = import_module("evalsvc.evaluation.migrations.0041_figures_known")
+    run, setting = Submission.objects.get(withdrawn_at__isnull=False), selected.settings.get()
+    hour = timedelta(hours=1)
+    for dates, known in (
+        ({"sealed": False}, [setting.pk]),
+        ({"sealed": True, "closes_at": timezone.now() + hour}, []),
+        ({"closes_at": timezone.now() - hour}, [setting.pk]),  # before it was withdrawn
+        ({"open_until": timezone.now()}, []),  # when this date was set
+    ):
+        Setting.objects.update(**dates)
+        migration.note_known(apps, None)
+        run.refresh_from_db()
+        assert run.known_under == known
 
 
 def test_a_run_that_organisers_withdraw_is_counted(cast: BenchmarkCast, benchmark: Benchmark) -> None:
@@ -275,3 +338,25 @@ def test_a_run_is_not_tested_once_a_file_that_chose_another_one_is_withdrawn(cas
     work("score")
     again = board(setting, "accuracy").rows[0]
     assert (again.runs.chosen, again.is_selection) == ("0", False)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_file_that_chose_a_run_counts_as_withdrawn_if_figures_of_that_were_known(
+    cast: BenchmarkCast, when: str
+) -> None:
+    benchmark = cast.relations()
+    fields = {"unit": "sentence", "main": "accuracy", "disclosure": "open", "by": cast.olga}
+    dev = freeze("dev", RELATION_GOLD[:4], by=cast.olga)
+    creation.add_setting(benchmark, key="dev", title="Dev", phase="dev", test_set=dev, **fields)
+    setting = benchmark.settings.get(key="main")
+    creation.change_setting(setting, row_rule="best:dev", phase="test", by=cast.olga)
+    if when == "before":
+        sealed(setting, by=cast.olga)
+    for run, right in (("0", 4), ("1", 6)):
+        cast.submit(benchmark, answers(4 - int(run))[:4], run=run, phase="dev")
+        cast.submit(benchmark, answers(right), run=run, phase="test")
+    work("score")
+    withdraw(Submission.objects.filter(run="0", phase="dev"), by=cast.kim)
+    sealed(setting, when == "after", by=cast.olga)
+    row = board(setting, "accuracy", person=cast.olga).rows[0]
+    assert (row.runs.withdrawn_elsewhere, row.is_selection) == ((1, True) if when == "after" else (0, False))

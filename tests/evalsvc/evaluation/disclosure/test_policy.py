@@ -400,6 +400,18 @@ def test_the_ledger_counts_the_figures_of_each_version(client: Client, cast: Ben
     assert [(team.files, team.bits) for team in after.teams] == [(1, 2 * after.bits_per_file)]
 
 
+def test_the_ledger_counts_what_was_shown_before_a_seal(cast: BenchmarkCast) -> None:
+    benchmark = hidden_phase(cast, GOLD)
+    scored(cast, benchmark, wrong(GOLD, 0.3))
+    setting = setting_of(benchmark)
+    hour = timezone.now() + timedelta(hours=1)
+    creation.change_setting(setting, sealed=True, closes_at=hour, by=cast.olga)
+    scored(cast, benchmark, wrong(GOLD, 0.3, seed=3), run="2")
+    assert [team.files for team in Ledger(setting).teams] == [1]
+    creation.change_setting(setting, sealed=False, by=cast.olga)
+    assert [team.files for team in Ledger(setting).teams] == [2]
+
+
 @pytest.mark.parametrize("averaged", [False, True])
 def test_the_ledger_counts_the_bits_of_each_label_once(cast: BenchmarkCast, averaged: bool) -> None:
     few = {f"s{at}": "born_in" if at < 100 else "N/A" for at in range(400)}

@@ -229,7 +229,7 @@ def _report_shape(
 
 
 def _value_at(text: str, steps: list[tuple[str, str]], kind: str) -> str:
-    """Return the JSON value at the decoder's path.
+    """Return the JSON value at the decoder's path, or the last one that a repeated key of it has.
 
     For any value of an object, it is the first one of the kind.
     """
@@ -239,8 +239,8 @@ def _value_at(text: str, steps: list[tuple[str, str]], kind: str) -> str:
         return text
     for key, index in steps:
         if index == "...":
-            inside = list(value.values()) if isinstance(value, dict) else value
-            value = next((each for each in inside if kind in KINDS[type(each)]), inside)
+            inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+            value = next((each for each in inside if kind in KINDS[type(each)]), value)
         elif index and isinstance(value, list) and int(index) < len(value):
             value = value[int(index)]
         elif key and isinstance(value, dict) and key in value:

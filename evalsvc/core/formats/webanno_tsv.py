@@ -109,6 +109,7 @@ def read(
 ) -> Iterator[tuple[int, ItemLine]]:
     """Yield the document. Text between sentences is not in the file: it becomes line ends."""
     lines = _lines(source, problems, limits)
+    furthest = min(LONGEST, sum(map(len, lines)))  # a short file makes no long text
     item_id = identifier(name, line=1, field="name", problems=problems)
     layers: list[tuple[str, list[str]]] = []
     text, units, rows = "", 0, list[_Row]()
@@ -129,8 +130,10 @@ def read(
             if waiting:
                 sentence = "\n".join(waiting)
                 waiting = []
-                if not units <= start <= LONGEST:  # line ends fill what is between
-                    problems.add("bad_span", line=number, value=line, expected="sentences in order")
+                if not units <= start <= furthest:  # line ends fill what is between
+                    problems.add(
+                        "bad_span", line=number, value=line, expected="sentences in order, near each other"
+                    )
                     start = units
                 text += "\n" * (start - units) + sentence
                 units = start + len(sentence.encode("utf-16-le")) // 2

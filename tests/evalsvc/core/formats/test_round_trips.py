@@ -473,6 +473,18 @@ def test_files_with_several_layers_are_refused_with_their_names() -> None:
         assert (problem.code, "custom.Other" in str(problem.value)) == ("several_layers", True)
 
 
+def webanno_at(start: int) -> bytes:
+    return f"#FORMAT=WebAnno TSV 3.3\n\n\n#Text=Ada\n1-1\t{start}-{start + 3}\tAda\t\n".encode()
+
+
+def test_a_short_webanno_file_makes_no_long_text_by_the_place_of_its_sentence() -> None:
+    (item,) = read(webanno_at(20), "webanno-tsv", name="a")
+    assert item.text == "\n" * 20 + "Ada"
+    with pytest.raises(FileRejected) as error:
+        read(webanno_at(1_000), "webanno-tsv", name="a")
+    assert "bad_span" in error.value.problems.by_code
+
+
 @pytest.mark.parametrize("digits", [9, 5_000])
 def test_an_offset_beyond_every_text_is_a_problem_of_its_line(digits: int) -> None:
     """Python reads no number of 5,000 digits, and line ends up to the other would fill a gigabyte."""

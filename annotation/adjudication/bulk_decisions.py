@@ -17,7 +17,7 @@ from annotation.adjudication.item_access import was_in_dispute
 from annotation.adjudication.unanswerable_items import UNANSWERABLE
 from annotation.consensus import item_state, pending_recomputation, recomputation
 from annotation.consensus.choices import payload_of
-from annotation.consensus.item_state import answers_needed, counted_answers
+from annotation.consensus.item_state import answers_needed, counted_answers, mark_asked_again
 from annotation.consensus.majority import OpenPart, OpenParts
 from annotation.consensus.rules import Rules
 from annotation.models import Adjudication, Answer, Item, Project
@@ -93,7 +93,8 @@ def _rank(project: Project, after: UUID) -> int:
 def _answer(rules: Rules, item: Item, answers: Sequence[Answer], wanted: str) -> Payload | None:
     """Return the answer that an item would get; None if its leading labels are tied."""
     k = answers_needed(item, rules.project)
-    payloads = [rules.mapping.payload(row.payload).payload for row in counted_answers(answers, k=k)]
+    current = mark_asked_again(item, answers, rules)
+    payloads = [rules.mapping.payload(row.payload).payload for row in counted_answers(current, k=k)]
     if rules.project.kind != Kind.RELATIONS:
         return _of_parts(rules.open_parts(payloads), wanted)
     if wanted == NA:

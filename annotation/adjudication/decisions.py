@@ -100,7 +100,8 @@ def dispute_details(item: Item, *, for_user: User) -> DisputeDetails:
     require(item.project, for_user, *MAY_DECIDE)
     rules = Rules(item.project_id)
     k = item_state.answers_needed(item, rules.project)
-    answers = list(Answer.objects.filter(item=item).active().select_related("vote"))
+    given = Answer.objects.filter(item=item).active().select_related("vote")
+    answers = item_state.mark_asked_again(item, list(given), rules)
     count = counted_answers(answers, k=k)
     late = [answer for answer in answers if answer not in count and not (answer.set_aside or answer.again)]
     mapped = [rules.mapping.payload(answer.payload).payload for answer in count]

@@ -6,7 +6,7 @@ from django.http import Http404
 
 from annotation.adjudication.decisions import decisions_on_answers
 from annotation.adjudication.unanswerable_items import unanswerable
-from annotation.consensus.item_state import answers_needed, counted_answers
+from annotation.consensus.item_state import answers_needed, counted_answers, mark_asked_again
 from annotation.consensus.majority import DISPUTED
 from annotation.consensus.rules import Rules
 from annotation.models import Answer, Item
@@ -45,7 +45,8 @@ def _answers_disputed(item: Item) -> bool:
     """True if the answers that count are in dispute, or were before further ones that were asked for."""
     rules = Rules(item.project_id)
     most = answers_needed(item, rules.project)
-    counted = counted_answers(Answer.objects.filter(item=item).active(), k=most)
+    answers = mark_asked_again(item, [*Answer.objects.filter(item=item).active()], rules)
+    counted = counted_answers(answers, k=most)
     payloads = [rules.mapping.payload(answer.payload).payload for answer in counted]
     sizes = range(most - item.extra, len(payloads) + 1)
     return any(rules.verdict(payloads[:n], n, rules.policy).state == DISPUTED for n in sizes)

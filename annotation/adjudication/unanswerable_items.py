@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
 
+from annotation.consensus.pending_recomputation import is_recomputing
 from annotation.models import Annotator, Answer, Item, ItemCount, ItemQuerySet, Member, Project, Vote
 from annotation.queue.votes import SKIP_REASONS
 from annotation.roles import MAY_LABEL
@@ -33,10 +34,11 @@ class SkipNote:
 def unanswerable(project: Project, item: Item | None = None) -> ItemQuerySet:
     """Return items skipped, or short of an answer beyond k, that nobody is left to answer.
 
-    Items deferred or asked again may still be answered. While an annotator has yet to begin there are none.
+    Items deferred or asked again may still be answered. There are none while an annotator has yet to begin,
+    or while the project is recomputed, which stores what is asked again.
     The query starts from skips and calls, of all items or of one, whatever the size of the project.
     """
-    working = _working_annotators(project)
+    working = None if is_recomputing(project) else _working_annotators(project)
     if working is None:
         return Item.objects.none()
     of_item = {"item": item} if item else {}

@@ -181,12 +181,8 @@ def answers_needed(item: Item, project: Project) -> int:
 
 
 def derive_state(item: Item, records: ItemRecords, rules: Rules, changes: DecisionChanges) -> None:
-    """Set the item's state in memory, and note its decisions that change.
-
-    What is asked again goes by the rules, not by what is stored, which may wait for a recomputation.
-    """
-    for answer in records.answers:
-        answer.again = is_asked_again(item, answer.payload, answer.guideline, rules)
+    """Set the item's state in memory, and note its decisions that change."""
+    mark_asked_again(item, records.answers, rules)
     if item.use:  # a gold question is never decided, and open to everybody
         return
     item.extra = item.asked + item.called
@@ -218,6 +214,13 @@ def _policy_matters(verdict: majority.Verdict, payloads: list[Payload], k: int, 
 def is_asked_again(item: Item, payload: Payload, guideline: int | None, rules: Rules) -> bool:
     """True for an answer that is asked again, to checks as to sentences, so that both come alike."""
     return item.use != Item.Use.QUALIFY and rules.is_asked_again(payload, guideline)
+
+
+def mark_asked_again(item: Item, answers: Sequence[Answer], rules: Rules) -> Sequence[Answer]:
+    """Mark in memory which answers the rules ask again: stored marks may wait for a recomputation."""
+    for answer in answers:
+        answer.again = is_asked_again(item, answer.payload, answer.guideline, rules)
+    return answers
 
 
 def may_extend(item: Item, project: Project) -> bool:

@@ -55,16 +55,16 @@ class Event:
 def answers_of(project: Project, items: Sequence[Item]) -> dict[int, list[ItemAnswer]]:
     """Return the answers to each of these items, in the server's order.
 
-    Which count goes by the rules: the stored marks may wait for a recomputation.
+    Which count goes by the rules, also while a recomputation waits.
     """
     names, rules = display_names(project), Rules(project)
     of_keys = {item.pk: item for item in items}
     answers: dict[int, list[Answer]] = defaultdict(list)
     rows = Answer.objects.filter(item__in=items).active().order_by("position")
     for answer in rows.select_related("vote", "annotator"):
-        item = of_keys[answer.item_id]
-        answer.again = item_state.is_asked_again(item, answer.payload, answer.guideline, rules)
         answers[answer.item_id].append(answer)
+    for pk, given in answers.items():
+        item_state.mark_asked_again(of_keys[pk], given, rules)
     needed = {item.pk: item_state.answers_needed(item, project) for item in items}
     counted = {
         answer.pk

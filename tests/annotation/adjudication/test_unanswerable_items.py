@@ -7,6 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.db.models.functions import Now
 from django.test import Client
 from django.urls import reverse
 
@@ -16,18 +17,25 @@ from annotation.adjudication.dispute_list import DisputeFilters
 from annotation.consensus import effects, item_state, recomputation
 from annotation.freezing import builder
 from annotation.models import Answer, Item, OntologyStep, Project
-from annotation.ontology import plans
+from annotation.ontology import inventory, plans
 from annotation.queue import exclusions, leases, participants, pauses, votes
 from annotation.queue.quality_settings import set_quality_options
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import entries
 from evalsvc.core.errors.exceptions import Conflict
+from evalsvc.core.jobs.models import Job
 from tests.cast.basics import person, run_job
-from tests.cast.projects import annotators, answer_item, curator, project_with_items
+from tests.cast.projects import annotators, answer_item, answered_item, curator, project_with_items
 from tests.cast.replay import replayed
 from tests.errors import code
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def late_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """States are recomputed by a job, as in large projects, which has to be run."""
+    monkeypatch.setattr(recomputation, "RECOMPUTE_AT_ONCE", 0)
 
 
 def skip(item: Item, user: User, reason: str = "undecided", *, base: int = 0, comment: str = "") -> None:
@@ -277,6 +285,34 @@ def test_a_call_waits_for_those_whose_answer_is_withdrawn_or_asked_again() -> No
     assert waiting(project) == []
 
 
+@pytest.mark.parametrize("failed", [False, True])
+def test_no_sentence_awaits_a_decision_while_answers_asked_again_wait_for_recomputation(
+    failed: bool, client: Client, late_jobs: None
+) -> None:
+    """By stored marks, adjudicators read settled sentences, each with an answer that is asked again."""
+    project, item, users = called(3)
+    answer_item(item, users[2], "A")
+    project.members.filter(user=users[2]).delete()
+    judy = person("judy")
+    projects.set_member(project, user=judy, role="adjudicator", by=curator())
+    inventory.split(project, "B", targets=["B1", "B2"], by=curator())
+    Job.objects.filter(kind="recompute").update(**{"state": "failed", "ended_at": Now()} if failed else {})
+    answer_item(item, users[0], "A", base=1)
+    item.refresh_from_db()
+    assert (item.state, item.free, waiting(project)) == ("open", 1, [])
+    client.force_login(judy)
+    assert client.get(f"/api/v1/items/{item.key}/dispute").status_code == 404
+    assert client.get(reverse("dispute", args=[project.slug, item.key])).status_code == 404
+
+
+def test_a_dispute_shows_the_answers_that_count_while_a_recomputation_waits(late_jobs: None) -> None:
+    project = project_with_items(1, k=2)
+    item = answered_item(project, ["A"], ["B"])
+    inventory.split(project, "B", targets=["B1", "B2"], by=curator())
+    shown = decisions.dispute_details(item, for_user=curator())
+    assert [column.payload["relations"] for column in shown.columns] == [["A"]]
+
+
 def test_calls_that_people_answered_in_vain_await_a_decision() -> None:
     project, item, users = called(3, most_extra=2)
     answer_item(item, users[2], "C")
@@ -499,12 +535,6 @@ def test_calls_bring_no_sentence_of_which_a_decision_lapsed(operation: str) -> N
     projects.set_k(project, k=2, reopens=True, by=curator())
     set_quality_options(project, calls_extra=True, by=curator())
     assert leases.lease_next(project, third).item == item
-
-
-@pytest.fixture
-def late_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """States are recomputed by a job, as in large projects, which has to be run."""
-    monkeypatch.setattr(recomputation, "RECOMPUTE_AT_ONCE", 0)
 
 
 @pytest.mark.usefixtures("late_jobs")

@@ -7,6 +7,8 @@ import socket
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Event, Thread
@@ -118,6 +120,25 @@ def test_a_wait_for_a_submission_ends_with_the_answer_and_holds_up_no_other(
         assert not waiting.done()
         upstream.ended.set()
         assert waiting.result(timeout=60)[0] == 200
+
+
+def test_a_visitor_has_32_requests_answered_at_a_time_and_as_many_idle_connections_as_a_group_of_people_needs(
+    proxy: Proxy, upstream: Any
+) -> None:
+    upstream.ended.clear()
+    upstream.seen.clear()
+    with ExitStack() as places, ThreadPoolExecutor(32) as threads:
+        idle = [places.enter_context(closing(HTTPConnection("127.0.0.1", proxy.port))) for _ in range(60)]
+        for connection in (*idle, *idle):
+            connection.request("GET", "/")
+            answer = connection.getresponse()
+            assert (answer.status, bool(answer.read())) == (200, True)
+        waiting = [threads.submit(ask, proxy, "/wait") for _ in range(32)]
+        until(lambda: [path for path, _ in upstream.seen].count("/wait") == 32, seconds=60)
+        assert [ask(proxy, path)[0] for path in ("/", "/static/style.css")] == [429, 200]
+        assert ask(proxy, **{"X-Forwarded-For": "6.6.6.6"})[0] == 200
+        upstream.ended.set()
+        assert {each.result(timeout=60)[0] for each in waiting} == {200}
 
 
 def test_a_visitor_cannot_choose_an_address(proxy: Proxy) -> None:

@@ -16,6 +16,7 @@ from rest_framework.views import APIView
 
 from annotation import roles
 from annotation.api.lookups import project_of
+from annotation.consensus.pending_recomputation import is_recomputing
 from annotation.models import AgreementReport, Annotator, Oversight, Project
 from annotation.queue import exclusions, pauses, quality_settings
 from annotation.reports import agreement, project_stats, vote_log
@@ -87,6 +88,9 @@ class InsightSerializer(serializers.Serializer[Any]):
     computed_at = serializers.DateTimeField(
         allow_null=True, help_text="Of the figures over all votes, while newer votes are being counted."
     )
+    recomputing = serializers.BooleanField(
+        help_text="True while states and what follows from them may be those of earlier rules, labels or k."
+    )
     days = DaySerializer(many=True)
     annotators = AnnotatorSerializer(many=True)
     labels = LabelInsightSerializer(many=True, allow_null=True, help_text=CURATORS_ALONE)
@@ -144,6 +148,7 @@ class Insight(APIView):
             "annotators": [asdict(row) for row in project_stats.by_annotator(project, **of_project)],
             "labels": labels,
             "computed_at": figures.computed_at,
+            "recomputing": is_recomputing(project),
         }
         return Response(InsightSerializer(body).data)
 

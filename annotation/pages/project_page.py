@@ -13,6 +13,7 @@ from django.urls import reverse
 
 from annotation import projects, roles
 from annotation.consensus.effects import preview
+from annotation.consensus.pending_recomputation import pending
 from annotation.models import ItemCount, Project
 from annotation.ontology.inventory import Choice, inventory, parts_of
 from annotation.ontology.labels import label_titles as label_titles
@@ -71,6 +72,7 @@ def project_context(project: Project, role: str, **more: Any) -> dict[str, Any]:
         "setup": steps if role == roles.CURATOR else [],
         "setup_next": next_step(steps) if role == roles.CURATOR else None,
         "project": project,
+        "recomputing": pending(project),
         "role": role,
         "decides": role in roles.MAY_DECIDE,
         "curates": role == roles.CURATOR,

@@ -14,7 +14,7 @@ from django.shortcuts import redirect, render
 
 from annotation import candidate_choices, projects, roles
 from annotation.adjudication import unanswerable_items
-from annotation.consensus import effects, pending_recomputation
+from annotation.consensus import effects
 from annotation.consensus.rules import Rules
 from annotation.freezing import builder
 from annotation.models import Batch, Item, ItemCount, Lease, Member, Policy, Project
@@ -267,7 +267,6 @@ def _overview_context(project: Project, role: str) -> dict[str, Any]:
         split=", ".join(f"{title}: {n:,}" for title, n in settled.items()),
         changes=effects.other_policy_changes(project) if reads_label_counts else None,
         other=RULE_TITLES[Rules(project).other_policy],
-        recomputing=pending_recomputation.pending(project),
         steps=steps,
         next_step=next_step(steps),
         can_label=projects.annotator_count(project),

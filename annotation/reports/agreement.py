@@ -7,14 +7,16 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from annotation.consensus.rules import Rules
 from annotation.models import AgreementReport, Answer, Project
 from annotation.roles import CURATOR, display_names, numbered_names, require, require_label_counts
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
+from evalsvc.core.database import in_batches
 from evalsvc.core.errors.exceptions import Conflict, QuotaExceeded
 from evalsvc.core.formats.records import canonical_line
 from evalsvc.core.jobs.models import Job
@@ -99,10 +101,17 @@ def store_figures(report: AgreementReport, figures: dict[str, Any]) -> None:
     AgreementReport.objects.filter(pk=report.pk).update(state=State.DONE, figures=figures, ended_at=Now())
 
 
-def included_answers(project: Project) -> QuerySet[Answer]:
-    """Return all included answers, in the order of items."""
-    answers = Answer.objects.filter(item__project=project, item__use="").included()
-    return answers.filter(item__batch__state="done").order_by("item__rank", "item", "position")
+def included_answers(project: Project, *fields: str) -> Iterator[tuple[Any, ...]]:
+    """Yield these fields and the payloads of all included answers, in the order of items.
+
+    What is asked again goes by the rules: the stored marks may wait for a recomputation.
+    """
+    rules = Rules(project)
+    answers = Answer.objects.filter(item__project=project, item__use="", set_aside=False).active()
+    rows = answers.filter(item__batch__state="done").order_by("item__rank", "item", "position")
+    for *row, guideline, payload in in_batches(rows, *fields, "guideline", "payload"):
+        if not rules.is_asked_again(payload, guideline):
+            yield (*row, payload)
 
 
 def has_answers(project: Project) -> bool:
@@ -114,8 +123,8 @@ def has_answers(project: Project) -> bool:
 def judgments(project: Project, *, by: User) -> Iterator[bytes]:
     """Yield the raw answers as importable JSON lines."""
     require(project, by, CURATOR)
-    rows = included_answers(project).values_list("item__external_id", "annotator__name", "payload")
-    return (canonical_line(judgment(project.kind, *row)) for row in rows.iterator(chunk_size=2_000))
+    rows = included_answers(project, "item__external_id", "annotator__name")
+    return (canonical_line(judgment(project.kind, *row)) for row in rows)
 
 
 def judgment(kind: str, item: str, annotator: str, payload: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db.models import Q
 
+from annotation.consensus.rules import Rules
 from annotation.models import Answer, Project, Vote
 from annotation.models.voting import ACTIVE_ANSWERS
 from annotation.reports.agreement import judgment
@@ -30,15 +31,15 @@ ROWS, ROWS_OF_SPANS = 2_000, 50  # an answer with many spans takes a megabyte
 def rows(project: Project, *, by: User) -> Iterator[dict[str, Any]]:
     """Return the acts in the order of items, then of time.
 
-    `current` is an annotator's last answer to the item, `counted` one neither excluded nor asked again, and
-    `order` its place among the answers to the item.
+    `current` is an annotator's last answer to the item, `counted` one neither excluded nor asked again by the
+    rules, and `order` its place among the answers to the item.
     """
     require(project, by, CURATOR)
     return _acts(project)
 
 
 def _acts(project: Project) -> Iterator[dict[str, Any]]:
-    names = numbered_names(project)
+    names, rules = numbered_names(project), Rules(project)
     is_done = Q(batch=None) | Q(batch__state="done")
     acts = Vote.objects.filter(is_done, item__project=project, item__use="", item__batch__state="done")
     waiting: list[tuple[Any, ...]] = []
@@ -46,16 +47,18 @@ def _acts(project: Project) -> Iterator[dict[str, Any]]:
     for act in in_batches(acts.order_by("item__rank", "item", "pk"), *FIELDS, size=size):
         waiting.append(act)
         if len(waiting) == size:
-            yield from _rows(project, waiting, names)
+            yield from _rows(rules, waiting, names)
             waiting = []
-    yield from _rows(project, waiting, names)
+    yield from _rows(rules, waiting, names)
 
 
-def _rows(project: Project, acts: list[tuple[Any, ...]], names: dict[str, str]) -> Iterator[dict[str, Any]]:
+def _rows(rules: Rules, acts: list[tuple[Any, ...]], names: dict[str, str]) -> Iterator[dict[str, Any]]:
     answers = Answer.objects.filter(ACTIVE_ANSWERS, vote__in=[act[-1] for act in acts])
     current = {
-        vote: (position, aside or again)
-        for vote, position, aside, again in answers.values_list("vote", "position", "set_aside", "again")
+        vote: (position, aside or rules.is_asked_again(payload, guideline))
+        for vote, position, aside, payload, guideline in answers.values_list(
+            "vote", "position", "set_aside", "payload", "guideline"
+        )
     }
     for (
         item,
@@ -91,7 +94,7 @@ def _rows(project: Project, acts: list[tuple[Any, ...]], names: dict[str, str]) 
             "imported": batch is not None,
             "suggestion_shown": shown is not None,
         }
-        answer = {} if payload is None else judgment(project.kind, item, name, payload)
+        answer = {} if payload is None else judgment(rules.project.kind, item, name, payload)
         yield {key: value for key, value in row.items() if value is not None} | {
             key: value for key, value in answer.items() if key not in row
         }

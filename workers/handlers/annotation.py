@@ -92,8 +92,7 @@ def read_answers(project: Project, progress: Progress) -> AnswerColumns:
     """Read the answers that count, surplus ones too, in present labels."""
     mapping = Rules(project).mapping
     answers = AnswerColumns()
-    fields = ("item", "annotator", "annotator__name", "payload")
-    rows = in_batches(agreement.included_answers(project), *fields)
+    rows = agreement.included_answers(project, "item", "annotator", "annotator__name")
     for at, (item, annotator, name, payload) in enumerate(rows):
         present = mapping.payload(payload).payload
         answers.add(item, annotator, name, present, blank=bool(present.get("blank")))

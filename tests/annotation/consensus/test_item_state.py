@@ -147,7 +147,7 @@ def test_a_recomputation_that_ended_early_stays_pending_until_it_is_repeated(
     call_command("recompute", project.slug)
     assert pending_recomputation.pending(project) is None
     assert {item.state for item in project.items.all()} == {"settled"}
-    assert "the outcomes" not in client.get(page).content.decode()
+    assert 'id="recomputing"' not in client.get(page).content.decode()
 
 
 @pytest.mark.django_db

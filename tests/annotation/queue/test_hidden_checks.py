@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from django.db.models.functions import Now
 from django.http import Http404
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 
 from annotation import projects
 from annotation.consensus import majority, recomputation
@@ -35,7 +37,7 @@ from annotation.queue import (
     votes,
 )
 from annotation.queue.search import StillSearching
-from annotation.reports import item_history
+from annotation.reports import agreement, item_history, vote_log
 from annotation.reports.progress import COUNT_HOLDS, answers_needed, progress_of
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict
@@ -561,6 +563,35 @@ def test_curators_read_which_answers_count_by_the_rules_while_a_recomputation_wa
     project.refresh_from_db()
     answers = {each.name: each.counted for each in item_history.answers_of(project, [item])[item.pk]}
     assert answers == {people[0].username: True, people[1].username: False}
+    assert [row["labels"] for row in vote_log.rows(project, by=curator()) if row["counted"]] == [["B"]]
+    lines = [json.loads(line) for line in agreement.judgments(project, by=curator())]
+    assert [(line["annotator"], line["labels"]) for line in lines] == [(people[0].username, ["B"])]
+
+
+PAGES = ("project", "disputes", "sentences", "project-quality", "progress", "agreement", "freeze", "ontology")
+
+
+@pytest.mark.parametrize("state", ["queued", "failed"])
+def test_every_page_of_a_project_states_that_it_is_being_recomputed(
+    state: str, project: Project, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counts and states of the former rules stood beside those of the present ones without a word."""
+    client.force_login(curator())
+
+    def noted() -> set[str]:
+        texts = {name: client.get(reverse(name, args=[project.slug])).content.decode() for name in PAGES}
+        return {name for name, text in texts.items() if 'id="recomputing"' in text}
+
+    assert noted() == set()
+    monkeypatch.setattr(recomputation, "RECOMPUTE_AT_ONCE", 0)
+    ask_all(project)
+    Job.objects.filter(kind="recompute").update(
+        state=state, ended_at=Now() if state == Job.State.FAILED else None
+    )
+    assert noted() == set(PAGES)
+    assert client.get(f"/api/v1/projects/{project.slug}/insight").json()["recomputing"]
+    client.force_login(annotators(project, 1)[0])
+    assert 'id="recomputing"' in client.get(reverse("mine", args=[project.slug])).content.decode()
 
 
 def test_nobody_is_leased_anything_while_a_recomputation_waits_but_keeps_what_they_had(

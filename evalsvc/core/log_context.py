@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponseBase
 
 HEADER = "X-Request-ID"
-USABLE = re.compile(r"(?!.*evs_)[A-Za-z0-9._-]{8,64}")  # no token, as lines of the log end with it
+# Lines of the log end with it: no token, and too short for the secret of an invitation or reset link.
+USABLE = re.compile(r"(?!.*evs_)[A-Za-z0-9._-]{8,36}")
 
 _ids: ContextVar[dict[str, str]] = ContextVar("log_ids", default={})  # noqa: B039 - replaced, never changed
 

@@ -284,7 +284,14 @@ def test_a_json_line_holds_the_traceback_and_the_ids() -> None:
 
 @pytest.mark.parametrize(
     ("given", "kept"),
-    [("trace-0123.A_b", True), ("short", False), ("x y\tz0123456", False), ("x" * 65, False)],
+    [
+        ("trace-0123.A_b", True),
+        ("f81d4fae-7dec-11d0-a765-00a0c91e6bf6", True),
+        ("short", False),
+        ("x y\tz0123456", False),
+        pytest.param("seSaMe-1" * 5 + "abc", False, id="as long as the secret of an invitation"),
+        pytest.param("d3xg5b-" + "0123abcd" * 4, False, id="as long as that of a reset link"),
+    ],
 )
 @pytest.mark.django_db
 def test_a_request_keeps_a_plain_id_and_gets_one_otherwise(client: Client, given: str, kept: bool) -> None:

@@ -134,7 +134,7 @@ BENCHMARKS: dict[str, str] = {
     "bad_kind": "The test set contains a different kind of gold than the benchmark scores.",
     "bad_comparison": "Compare 2 to 10 systems of one board.",
     "too_many_comparisons": "Too many of your comparisons wait or run. Wait for one, or cancel it.",
-    "bad_columns": "The names of the columns are not text, are too large, or belong to no matrix.",
+    "bad_columns": "The names of the columns are not text, are empty or too large, or belong to no matrix.",
     "not_admitted": "Only an admitted measure can be retired.",
     "ranks_a_setting": "The measure is the main measure of a setting.",
     "decided": "The measure was admitted or declined already.",

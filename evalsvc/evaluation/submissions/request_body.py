@@ -80,6 +80,9 @@ def text_of(sidecar: UploadedFile) -> str:
     if sidecar.size is None or sidecar.size > MAX_COLUMNS_BYTES:
         detail = f"The file with the names of the columns is larger than {MAX_COLUMNS_BYTES:,} bytes."
         raise DomainError("bad_columns", detail, hint="Send the labels, one per line.", field="columns")
+    if not sidecar.size:
+        detail = "The file with the names of the columns is empty."
+        raise DomainError("bad_columns", detail, hint="Send the labels, one per line.", field="columns")
     try:
         return sidecar.read().decode("utf-8-sig")
     except UnicodeDecodeError as error:

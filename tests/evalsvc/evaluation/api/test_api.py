@@ -379,6 +379,13 @@ def test_a_dry_run_rejects_the_fields_that_a_submission_rejects(
     assert sent.status_code == again.status_code
 
 
+def test_an_empty_file_of_columns_is_not_taken_for_an_empty_file_of_predictions(cast: BenchmarkCast) -> None:
+    cast.relations()
+    parts = {"file": SimpleUploadedFile("a.jsonl", jsonl(LINES)), "columns": SimpleUploadedFile("names", b"")}
+    answer = as_user(cast.kim).post("/api/v1/benchmarks/rel/check", parts, format="multipart")
+    assert (answer.status_code, answer.json()["code"]) == (400, "bad_columns")
+
+
 def test_a_token_of_a_team_checks_files_for_that_team_only(cast: BenchmarkCast) -> None:
     cast.relations()
     address = "/api/v1/benchmarks/rel/check?team=gulls"

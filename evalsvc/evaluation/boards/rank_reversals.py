@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
+from math import sqrt
+from typing import NamedTuple
 
 from evalsvc.core.web.formatting import points
-from evalsvc.evaluation.boards.ranking import Column
+from evalsvc.evaluation.boards.ranking import Board, Column
 from evalsvc.evaluation.disclosure.rules import TINY
 from evalsvc.evaluation.measures.menu import Measure
 
@@ -55,6 +57,11 @@ def _reversed(here: Leads, others: tuple[Leads, ...]) -> list[tuple[int, int, in
     return sorted(pairs, key=lambda pair: -min(pair[3], -pair[4]))
 
 
+def shows_other_runs(*boards: Board) -> bool:
+    """True if a Ladder chooses the runs of one of the boards by their figures there."""
+    return any(board.policy.hidden and board.setting.ladder is not None for board in boards)
+
+
 def direction_finder(measure: Measure, step: float = 0.0) -> Callable[[float], bool]:
     """Return a test for differences that show a direction: with a digit, and no less than the step.
 
@@ -72,3 +79,35 @@ def direction_finder(measure: Measure, step: float = 0.0) -> Callable[[float], b
         return lasts > 0.5
 
     return has_direction
+
+
+class PairCounts(NamedTuple):
+    """Pairs of systems that a second order keeps and turns, and those equal in one of the two.
+
+    `tau_b` is Kendall's (1945), with its correction for ties. It is None without an order, and of rounded
+    figures: less than a step apart is no tie of a ranking.
+    """
+
+    kept: int
+    turned: int
+    equal: int
+    tau_b: float | None
+
+
+def count_pairs(
+    figures: Sequence[tuple[float, float]], steps: tuple[float, float] = (0.0, 0.0)
+) -> PairCounts:
+    """Count pairs of systems by their figures in two orders; equal ones are less than a step apart."""
+    kept = turned = 0
+    distinct = [0, 0]
+    for one, other in combinations(figures, 2):
+        gains = one[0] - other[0], one[1] - other[1]
+        apart = [abs(gain) > max(step - TINY, 0.0) for gain, step in zip(gains, steps, strict=True)]
+        distinct = [distinct[side] + apart[side] for side in (0, 1)]
+        if all(apart):
+            same = (gains[0] > 0) == (gains[1] > 0)
+            kept, turned = kept + same, turned + (not same)
+    pairs = len(figures) * (len(figures) - 1) // 2
+    known = all(distinct) and not any(steps)
+    tau = (kept - turned) / sqrt(distinct[0] * distinct[1]) if known else None
+    return PairCounts(kept, turned, pairs - kept - turned, tau)

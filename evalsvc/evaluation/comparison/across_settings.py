@@ -5,7 +5,6 @@ Everything is taken from what the reader sees of each setting.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +14,8 @@ from annotation.testset import Origin
 from evalsvc.core.web.formatting import DASH, are, counted, measured, p_text, signed
 from evalsvc.core.web.tables import Cell, Head, PaperTable
 from evalsvc.evaluation.boards import leaderboard
-from evalsvc.evaluation.boards.ranking import Column
+from evalsvc.evaluation.boards.rank_reversals import count_pairs, shows_other_runs
+from evalsvc.evaluation.boards.ranking import Board, Column
 from evalsvc.evaluation.comparison.compared import LEAST, Comparison
 from evalsvc.evaluation.models import Setting
 from evalsvc.evaluation.roles import Person
@@ -32,7 +32,7 @@ JOINT_METHOD = (
 class TwoSettings:
     """Means of the same systems by one measure in two settings, in the order of the first.
 
-    `kept`, `turned` and `tied` count pairs of systems; tau_b is Kendall's, None without an order.
+    `kept`, `turned` and `tied` count pairs of systems, as `count_pairs` does; so is tau_b.
     """
 
     first: Setting
@@ -43,6 +43,7 @@ class TwoSettings:
     turned: int
     tied: int
     tau_b: float | None
+    rounded: bool = False
 
     @property
     def pairs(self) -> int:
@@ -50,23 +51,15 @@ class TwoSettings:
 
 
 def two_settings(
-    first: Setting, second: Setting, column: Column, rows: Sequence[tuple[str, float, float]]
+    first: Board, second: Board, column: Column, rows: Sequence[tuple[str, float, float]]
 ) -> TwoSettings:
-    """Order systems by their means in the first setting, and count pairs that the second one turns.
-
-    A pair is tied if either setting has equal means. τ-b (Kendall 1945) corrects for ties.
-    """
-    better = 1 if column.measure.higher_is_better else -1
+    """Order systems by their means in the first setting, and count pairs that the second one turns."""
+    better, key = 1 if column.measure.higher_is_better else -1, column.measure.key
     ordered = sorted(rows, key=lambda row: (-better * row[1], row[0]))
-    pairs = [(_sign(a[1] - b[1]), _sign(a[2] - b[2])) for a, b in combinations(ordered, 2)]
-    signs = Counter(first_sign * second_sign for first_sign, second_sign in pairs)
-    distinct = math.prod(sum(pair[side] != 0 for pair in pairs) for side in (0, 1))
-    tau = (signs[1] - signs[-1]) / math.sqrt(distinct) if distinct else None
-    return TwoSettings(first, second, column, ordered, signs[1], signs[-1], signs[0], tau)
-
-
-def _sign(value: float) -> int:
-    return (value > 0) - (value < 0)
+    steps = first.policy.greatest_step(key), second.policy.greatest_step(key)
+    kept, turned, equal, tau_b = count_pairs([(here, there) for _, here, there in ordered], steps)
+    settings = first.setting, second.setting
+    return TwoSettings(*settings, column, ordered, kept, turned, equal, tau_b, any(steps))
 
 
 @dataclass(frozen=True)
@@ -150,10 +143,10 @@ class AcrossSettings:
                 if (mine := self.column.figures.get(row.system.pk)) and mine.mean is not None
                 if there and (yours := there.figures.get(row.system.pk)) and yours.mean is not None
             ]
-            if len(rows) < LEAST:
+            here, beside = self.here.board, other.board
+            if len(rows) < LEAST or shows_other_runs(here, beside):
                 continue
-            here, beside = self.here.setting, other.setting
-            if is_held_out(here) and not is_held_out(beside):
+            if is_held_out(here.setting) and not is_held_out(beside.setting):
                 turned = [(name, second, first) for name, first, second in rows]
                 drawn.append(two_settings(beside, here, self.column, turned))
             else:
@@ -264,10 +257,11 @@ def finding(compared: TwoSettings) -> str:
 
 def caption(compared: TwoSettings) -> str:
     tau = DASH if compared.tau_b is None else signed(compared.tau_b, digits=2)
+    equal = f"{are(compared.tied)} less than a step apart" if compared.rounded else "have equal figures"
     return (
         f"{compared.column.title}, in the order of “{compared.first.title}”."
         f" Of {counted(compared.pairs, 'pair')}, “{compared.second.title}” keeps the order of {compared.kept}"
-        f" and reverses {compared.turned}; {compared.tied} have equal figures. Kendall’s τ-b {tau}."
+        f" and reverses {compared.turned}; {compared.tied} {equal}. Kendall’s τ-b {tau}."
     )
 
 

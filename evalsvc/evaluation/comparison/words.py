@@ -26,21 +26,6 @@ from evalsvc.evaluation.disclosure.shown_tests import SIGNIFICANT
 NOT_COMPUTED = "the tests are not computed yet"
 NO_SHARED_MEASURE = "a side lacks the measure"
 REVERSALS, FEW = 3, 3
-METHOD = (
-    "Systems with several runs: Welch’s t over runs, two-sided, with Cohen’s d. With one run: paired"
-    " randomisation and bootstrap over items, 1,000 replicates, of the median run. Holm over the pairs of a"
-    " measure."
-)
-METHOD_OF_BOARD = (
-    "Tests of the board: Welch’s t over runs, two-sided, with Cohen’s d; where a side has one run, paired"
-    " randomisation and bootstrap over items of the median run. Holm over the pairs of its first"
-    f" {FIRST} systems by a measure."
-)
-METHOD_OF_HIDDEN = (
-    "Tests of the board, over runs: Welch’s t, two-sided, by the difference less a step of rounding, between"
-    " the best systems of each two teams. p is first multiplied by the number of pairs of systems of the two"
-    " teams, then adjusted by Holm over the tested pairs of a measure."
-)
 FEW_RUNS = "Welch’s t errs more often where one side has two or three runs and the other many"
 FEW_RUNS_OF_HIDDEN = (
     "where one side has two or three runs and the other many, t has the degrees of freedom of the smaller"
@@ -49,13 +34,26 @@ CLASS_METHOD = f"Classes with {THIN} items of the gold or more are one family fo
 
 
 def method(comparison: Comparison) -> str:
-    """Name the tests of a comparison."""
+    """Name the tests that a comparison has, and what adjusts their p."""
     if not comparison.is_testable:
         return "No pair of these systems is tested."
-    tests = METHOD if comparison.is_tested or not comparison.tests else METHOD_OF_BOARD
-    tests = METHOD_OF_HIDDEN if comparison.board.policy.hidden else tests
-    few = few_runs(comparison.board.policy, (row.n for row in comparison.rows))
-    return f"{tests} {capfirst(few)}." if few else tests
+    tests = [test for of_measure in comparison.tests.values() for test in of_measure if test.p_text]
+    if not tests:
+        return "No test of these systems is computed."
+    hidden, parts = comparison.board.policy.hidden, list[str]()
+    if not all(test.is_over_items for test in tests):
+        by = "by the difference less a step of rounding" if hidden else "with Cohen’s d"
+        parts.append(f"Welch’s t over runs, two-sided, {by}")
+    if any(test.is_over_items for test in tests):
+        parts.append("paired randomisation and bootstrap over items, by the median run of several")
+    whose = "" if comparison.is_tested else "Tests of the board: "
+    pairs = "the pairs of a measure" if comparison.is_tested else f"the pairs of its first {FIRST} systems"
+    sentences = [f"{whose}{'; '.join(parts)}.", f"Holm over {pairs}."]
+    if any(comparison.is_of_best(test.a, test.b) for test in tests):
+        sentences.append("Before it, p is multiplied by the number of pairs of systems of the two teams.")
+    if few := few_runs(comparison.board.policy, (row.n for row in comparison.rows)):
+        sentences.append(f"{capfirst(few)}.")
+    return " ".join(sentences)
 
 
 def few_runs(policy: Policy, runs: Iterable[int]) -> str:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
-from math import sqrt
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 from evalsvc.core.web.formatting import DASH, counted, number, points
 from evalsvc.core.web.tables import Cell, Head, PaperTable
-from evalsvc.evaluation.boards.rank_reversals import COMPARED, Reversal, direction_finder, reversals
+from evalsvc.evaluation.boards.rank_reversals import (
+    COMPARED,
+    Reversal,
+    count_pairs,
+    direction_finder,
+    reversals,
+    shows_other_runs,
+)
 from evalsvc.evaluation.boards.ranking import Board, Column
 from evalsvc.evaluation.comparison.board_comparison import BoardComparison
 from evalsvc.evaluation.disclosure.shown_tests import ShownTest
@@ -53,7 +58,8 @@ def other_orders(view: BoardView) -> list[Order]:
         for key in own
     ]
     for other in view.others:
-        if column := _column_of_other(other, board.order_by):
+        column = _column_of_other(other, board.order_by)
+        if column and not shows_other_runs(board, other):
             step = other.policy.greatest_step(column.measure.key)
             orders.append(Order(column, tests.get(other.setting.pk), elsewhere=True, step=step))
     return orders
@@ -144,10 +150,7 @@ def _step(view: BoardView) -> float:
 
 # ---- agreement of orders ---------------------------------------------------------------------------
 class Agreement(NamedTuple):
-    """Pairs of systems that an order keeps, turns, and has equal; `tau_b` is Kendall's.
-
-    Equal is a pair one of whose differences shows no direction. `tau_b` is None without an order.
-    """
+    """Pairs of systems that an order keeps, turns, and has equal; `tau_b` is Kendall's."""
 
     title: str
     systems: int
@@ -162,28 +165,14 @@ class Agreement(NamedTuple):
         return DASH if self.tau_b is None else number(self.tau_b, digits=2)
 
 
-HasDirection = Callable[[float], bool]
-
-
 def _agreement(
     title: str,
-    both: Sequence[tuple[float, float]],
-    has_direction: tuple[HasDirection, HasDirection],
+    figures: Sequence[tuple[float, float]],
+    steps: tuple[float, float] = (0.0, 0.0),
     confirmed: int = 0,
 ) -> Agreement:
-    """Count the pairs by the differences that show a direction in both orders."""
-    kept = turned = tied_here = tied_there = 0
-    for (here, there), (here_other, there_other) in combinations(both, 2):
-        gains = here - here_other, there - there_other
-        tied = not has_direction[0](gains[0]), not has_direction[1](gains[1])
-        tied_here, tied_there = tied_here + tied[0], tied_there + tied[1]
-        if not any(tied):
-            same = (gains[0] > 0) == (gains[1] > 0)
-            kept, turned = kept + same, turned + (not same)
-    every = len(both) * (len(both) - 1) // 2
-    distinct = (every - tied_here) * (every - tied_there)
-    tau = (kept - turned) / sqrt(distinct) if distinct else None
-    return Agreement(title, len(both), kept, turned, confirmed, every - kept - turned, tau)
+    kept, turned, equal, tau_b = count_pairs(figures, steps)
+    return Agreement(title, len(figures), kept, turned, confirmed, equal, tau_b)
 
 
 def agreements(
@@ -193,13 +182,10 @@ def agreements(
     confirmed = Counter(id(pair.there) for pair in pairs if pair.confirmed)
     compared, rows = here.order[:COMPARED], []
     for order in orders:
-        leads = zip(here.leads(compared), order.column.leads(compared), strict=True)
+        column = order.column
+        leads = zip(here.leads(compared), column.leads(compared), strict=True)
         both = [(mine, other) for mine, other in leads if mine is not None and other is not None]
-        steps = ((here, step), (order.column, order.step))
-        finders = [direction_finder(column.measure, of_column) for column, of_column in steps]
-        rows.append(
-            _agreement(order.column.title, both, (finders[0], finders[1]), confirmed[id(order.column)])
-        )
+        rows.append(_agreement(column.title, both, (step, order.step), confirmed[id(column)]))
     return [each for each in rows if each.systems > 1]
 
 
@@ -209,9 +195,8 @@ def printed_agreements(view: BoardView) -> list[Agreement]:
     for printed in printed_settings.pairs(view):
         there = printed.measures[1]
         signs = [1 if measure.higher_is_better else -1 for measure in printed.measures]
-        both = [(a * signs[0], b * signs[1]) for a, b in printed.values]
-        title = f"{there.title} on “{printed.settings[1].title}”, as printed"
-        rows.append(_agreement(title, both, (bool, bool)))
+        figures = [(here * signs[0], other * signs[1]) for here, other in printed.values]
+        rows.append(_agreement(f"{there.title} on “{printed.settings[1].title}”, as printed", figures))
     return [each for each in rows if each.systems > 1]
 
 
@@ -243,6 +228,7 @@ def context(view: BoardView, orders: Sequence[Order], pairs: Sequence[TestedReve
     return {
         "reversals": rows,
         "reversals_lead": f"{counts}{among}{shown}.{tests}",
+        "rounded": any(board.held_back for board in (view.board, *view.others)),
         "agreements": [
             *(agreements(view.board.ordering, orders, pairs, _step(view)) if systems > 1 else ()),
             *printed_agreements(view),

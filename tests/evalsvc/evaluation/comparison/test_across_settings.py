@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,8 +11,10 @@ from django.test import Client
 from django.urls import reverse
 
 from evalsvc.evaluation.benchmarks import creation
-from evalsvc.evaluation.comparison.across_settings import AcrossSettings, Joint, joint, two_settings
+from evalsvc.evaluation.boards.ranking import Column
+from evalsvc.evaluation.comparison.across_settings import AcrossSettings, Joint, caption, joint, two_settings
 from evalsvc.evaluation.disclosure import rules
+from evalsvc.evaluation.measures.menu import MENU
 from evalsvc.evaluation.models import Benchmark, Setting
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
 from tests.evalsvc.evaluation.test_leaderboard import scored
@@ -31,14 +34,24 @@ UNTESTED = -1
 
 
 def test_turned_pairs_of_the_printed_table_are_counted() -> None:
-    column: Any = SimpleNamespace(measure=SimpleNamespace(higher_is_better=True))
-    setting: Any = None
-    found = two_settings(setting, setting, column, [(name, human, held) for name, held, human in TABLE_4])
+    column: Any = Column(MENU["auc"], {}, "AUC")
+    policies = (SimpleNamespace(greatest_step=lambda key, step=step: step) for step in (0.0, 0.0, 10.0))
+    boards: list[Any] = [
+        SimpleNamespace(setting=SimpleNamespace(title="Set"), policy=each) for each in policies
+    ]
+    found = two_settings(*boards[:2], column, [(name, human, held) for name, held, human in TABLE_4])
     assert (found.pairs, found.kept, found.turned, found.tied) == (105, 83, 20, 2)
     assert found.tau_b == pytest.approx(0.6057972360964814)
     assert [name for name, *_ in found.rows][:2] == ["BERT sent ONE", "BERT sent AVG"]
-    alike = two_settings(setting, setting, column, [("A", 0.5, 0.1), ("B", 0.5, 0.2)])
+    alike = two_settings(*boards[:2], column, [("A", 0.5, 0.1), ("B", 0.5, 0.2)])
     assert (alike.tied, alike.tau_b) == (1, None)
+    # exact figures of a hidden gold may have another order
+    rounded = two_settings(*boards[1:], column, [(name, human, held) for name, held, human in TABLE_4])
+    assert rounded.pairs == 105
+    assert rounded.kept + rounded.turned == sum(
+        one[2] != other[2] and abs(one[1] - other[1]) >= 10 for one, other in combinations(TABLE_4, 2)
+    )
+    assert (rounded.tau_b, "less than a step apart" in caption(rounded)) == (None, True)
 
 
 SHOWN = {text: rules.greatest_of(text) for text in ("< .001", "< .01", "< .05", "≥ .05")}
@@ -149,5 +162,10 @@ def test_the_api_tells_of_other_settings_what_the_reader_may_see(
     [found] = client.get(url).json()["two_settings"]
     assert (found["first"], found["second"], found["turned"], found["tau_b"]) == ("main", "held", 1, -1)
     assert [each["system"] for each in found["systems"]] == ["Net", "Tree"]
+    Setting.objects.filter(key="held").update(disclosure="hidden", ladder=0.02)
+    assert client.get(url).json()["two_settings"] == []  # the Ladder shows other runs
+    client.force_login(cast.olga)
+    assert len(client.get(url).json()["two_settings"]) == 1
+    client.force_login(cast.kim)
     Setting.objects.filter(key="held").update(sealed=True, closes_at="2999-01-01T00:00Z")
     assert client.get(url).json()["two_settings"] == []

@@ -57,6 +57,32 @@ def give_teams(cast: BenchmarkCast, benchmark: Benchmark) -> None:
         benchmark.systems.filter(name=name).update(team=team)
 
 
+def test_the_method_names_the_tests_that_the_comparison_has(
+    cast: BenchmarkCast, benchmark: Benchmark
+) -> None:
+    """Of hidden gold it named tests of the board over runs above a table of tests over items."""
+    give_teams(cast, benchmark)
+    over_runs, over_items = (
+        "Welch’s t over runs, two-sided, ",
+        "aired randomisation and bootstrap over items, ",
+    )
+    for names, found in (
+        (("Net", "Tree"), [True, False]),
+        (("Net", "Rules"), [False, True]),
+        (("Net", "Tree", "Rules"), [True, True]),
+    ):
+        assert words.method(of(cast, benchmark, *names)) == "No test of these systems is computed."
+        after = computed(cast, benchmark, *names)
+        text = words.method(after)
+        assert [over_runs in text, over_items in text] == found
+        assert {test.is_over_items for tests in after.tests.values() for test in tests} == {
+            is_items for is_items, named in zip((False, True), found, strict=True) if named
+        }
+    Setting.objects.update(disclosure="hidden", measures=["micro_f1"])
+    text = words.method(of(cast, benchmark, "Net", "Tree"))
+    assert "Cohen" not in text
+
+
 def test_systems_with_several_runs_are_tested_over_runs(cast: BenchmarkCast, benchmark: Benchmark) -> None:
     found = computed(cast, benchmark, "Tree", "Net")
     [test] = found.tests["accuracy"]
@@ -286,7 +312,8 @@ def test_hidden_gold_adjusts_p_for_all_systems_of_which_a_team_knew_figures(
 
     def p_of_test() -> tuple[int, str]:
         found = computed(cast, benchmark, "Net", "Tree")
-        assert words.method(found).endswith(words.METHOD_OF_HIDDEN)
+        factor = "Before it, p is multiplied by the number of pairs of systems of the two teams."
+        assert words.method(found).endswith(factor) is (found.rows[0].runs.systems_of_team > 1)
         sentence = words.sentence(found, found.board.columns["accuracy"], 0, 1)
         assert (unseen in sentence) is (found.rows[0].runs.systems_of_team > 1)
         [test] = found.tests["accuracy"]

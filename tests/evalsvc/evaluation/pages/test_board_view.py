@@ -240,6 +240,7 @@ def test_an_order_reverses_as_many_pairs_as_the_list_above_it_has(
     [found] = agreements(here, orders, pairs)
     assert (found.kept, found.turned, found.equal) == counts
     assert found.turned == sum(pair.shown for pair in pairs)
+    assert (found.tau_b is None) is (step > 0)  # less than a step apart is no tie of a ranking
 
 
 def test_a_reversal_of_the_leader_is_named_before_others() -> None:

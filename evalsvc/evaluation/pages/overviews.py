@@ -29,8 +29,8 @@ NAMED = 3  # systems in front by name
 class Summary(NamedTuple):
     """Board in a list; `front` names the systems that none is better than by a test, `band` their ranks.
 
-    Without tests, or where the best mean is that of a system without one, it names those with the best mean,
-    on hidden gold all that are less than a step from it. `last` is when the newest run on it came, not one
+    Without tests, or where a system without one may have the best mean, it names those that may have it: on
+    hidden gold all that are less than a step from it. `last` is when the newest run on it came, not one
     that is sealed.
     """
 
@@ -111,13 +111,10 @@ def _summary(board: Board, tests: BoardComparison | None) -> Summary:
     means = {system: mean for system in order if (mean := figures[system].mean) is not None}
     if not means:
         return Summary(counts, last=last)
-    measure, ranks = board.ordering.measure, board.ordering.ranks
+    measure = board.ordering.measure
     bands = _front(board, tests.bands(measure.key)) if tests else {}
     band = str(Band(1, max(each.last for each in bands.values()), len(bands))) if bands else ""
-    step, best = board.policy.greatest_step(measure.key), means[order[0]]
-    front = list(bands) or [
-        system for system in order if ranks[system] == 1 or abs(best - means[system]) < step - TINY
-    ]
+    front = list(bands) or _as_good_as(board, order[0])
     shown = {measured(means[system], measure) for system in front}
     names = [quoted(name) for name in names_on_board(board, front[:NAMED]).values()]
     named = ", ".join(names) + (f" and {counted(len(front) - NAMED, 'other')}" if len(front) > NAMED else "")
@@ -133,8 +130,15 @@ def _summary(board: Board, tests: BoardComparison | None) -> Summary:
 
 
 def _front(board: Board, bands: Mapping[int, Band]) -> dict[int, Band]:
-    """Return the systems that none is better than by a test, if no untested mean is as good as their best."""
-    order, ranks = board.ordering.order, board.ordering.ranks
+    """Return the systems that none is better than by a test, if no untested one may be as good as their best."""
+    order = board.ordering.order
     front = {system: bands[system] for system in order if system in bands and bands[system].first == 1}
-    best = min((ranks[system] for system in front), default=0)
-    return front if bands.keys() >= {system for system in order if ranks[system] <= best} else {}
+    return front if front and bands.keys() >= set(_as_good_as(board, next(iter(front)))) else {}
+
+
+def _as_good_as(board: Board, best: int) -> list[int]:
+    """Return the systems whose mean is as good as that of another, rounded ones less than a step below it."""
+    order, step = board.ordering.order, board.policy.greatest_step(board.order_by)
+    leads = [lead or 0.0 for lead in board.ordering.leads(order)]
+    least = leads[order.index(best)] - max(step - TINY, 0.0)
+    return [system for system, lead in zip(order, leads, strict=True) if lead >= least]

@@ -95,7 +95,7 @@ def _context(request: HttpRequest, page: SystemPage) -> dict[str, Any]:
         "held_back": board.held_back,
         "computation": board_computation(board),
         "beside": _neighbours(page, names) if page.runs else None,
-        "groups": _groups(page, names),
+        "groups": _groups(page),
         "remarks": [
             *score_view.micro_above_macro_in_words(_means(page), page.setting),
             *(score_view.macro_flip_in_words(page.median[1]) if page.median else ()),
@@ -201,16 +201,14 @@ class FamilyRow:
     best: str = ""
 
 
-def _best(page: SystemPage, measure: Measure, names: Mapping[int, str]) -> str:
-    """Return the highest mean of the board, and whose it is."""
+def _best(page: SystemPage, measure: Measure) -> str:
+    """Return the best mean of the board; several systems may have it, or others by exact figures."""
     column = page.board.columns[measure.key]
-    if not column.order or (figure := column.figures[column.order[0]]).mean is None:
-        return ""
-    own = column.order[0] == page.row.system.pk
-    return "this system" if own else f"{measured(figure.mean, measure)} {quoted(names[column.order[0]])}"
+    best = column.figures[column.order[0]].mean if column.order else None
+    return "" if best is None else measured(best, measure)
 
 
-def _groups(page: SystemPage, names: Mapping[int, str]) -> list[tuple[str, list[FamilyRow], list[FamilyRow]]]:
+def _groups(page: SystemPage) -> list[tuple[str, list[FamilyRow], list[FamilyRow]]]:
     """Part the measures by family: those of the board, and the rest."""
     first = {page.board.order_by, *(each.key for each in board_measures(page.setting, page.board.columns))}
     families: dict[str, tuple[list[FamilyRow], list[FamilyRow]]] = {}
@@ -219,8 +217,8 @@ def _groups(page: SystemPage, names: Mapping[int, str]) -> list[tuple[str, list[
         text = with_deviation(figure, measure)
         remark = measure.explains if text != DASH or figure is None else undefined(figure.reason)
         band = page.band(measure.key)
-        best = _best(page, measure, names)
-        row = FamilyRow(measure, text, str(band or DASH), remark, bool(band and band.leads), best)
+        leads, best = bool(band and band.leads), _best(page, measure)
+        row = FamilyRow(measure, text, str(band or DASH), remark, leads, best)
         shown, rest = families.setdefault(measure.family, ([], []))
         (shown if measure.key in first else rest).append(row)
     ordered = sorted(families.items(), key=lambda each: not each[1][0])
@@ -239,7 +237,7 @@ def _scores_table(page: SystemPage, *, every: bool) -> PaperTable:
         Head("mean", "Mean"),
         Head("sd", "SD"),
         Head("n", "Runs"),
-        Head("rank", "Rank"),
+        Head("place", "Place"),
         Head("band", "Ranks by tests", numeric=False),
     ]
     omitted = {"withdrawn": page.row.runs.withdrawn, "withheld": page.row.runs.withheld} if every else {}
@@ -248,14 +246,14 @@ def _scores_table(page: SystemPage, *, every: bool) -> PaperTable:
     for measure in page.measures:
         if (figure := page.row.figure(measure.key)) is None:
             continue
-        rank, band = page.row.rank_by(measure.key), page.band(measure.key)
+        place, band = page.row.rank_by(measure.key), page.band(measure.key)
         mean, sd = (DASH if each is None else measured(each, measure) for each in (figure.mean, figure.sd))
         rows.append([
             Cell(measure.key, measure.title),
             Cell(figure.mean, mean, bool(band and band.leads)),
             Cell(figure.sd, sd),
             Cell(figure.n, str(figure.n)),
-            Cell(rank, DASH if rank is None else str(rank)),
+            Cell(place, DASH if place is None else str(place)),
             Cell(str(band or ""), str(band or DASH)),
             *(Cell(runs, "") for runs in omitted.values()),
         ])  # fmt: skip

@@ -76,7 +76,7 @@ def test_tables_of_a_system_leave_as_files(client: Client, cast: BenchmarkCast, 
         return client.get(url).content.decode()
 
     rows = {row["measure"]: row for row in json.loads(download("json"))["rows"]}
-    assert (rows["micro_f1"]["n"], rows["micro_f1"]["rank"]) == (3, 1)
+    assert (rows["micro_f1"]["n"], rows["micro_f1"]["place"]) == (3, 1)
     assert abs(rows["micro_f1"]["mean"] - 0.75) < 1e-12
     assert download("csv", table="runs").count("\n") == 4
     assert r"\toprule" in download("tex")
@@ -122,8 +122,8 @@ def test_each_score_and_class_stands_beside_the_best_of_the_board(
     client: Client, cast: BenchmarkCast, benchmark: Benchmark
 ) -> None:
     page = client.get(address(benchmark, "Tree"))
-    groups = page.context["groups"]
-    assert {row.measure.key: row.best for _, shown, _ in groups for row in shown}["micro_f1"] == "75.0 “Net”"
+    for groups in (page.context["groups"], client.get(address(benchmark, "Net")).context["groups"]):
+        assert {row.measure.key: row.best for _, shown, _ in groups for row in shown}["micro_f1"] == "75.0"
     [own] = client.get(address(benchmark, "Net")).context["class_tables"]
     [table] = page.context["class_tables"]
     of_net = {row.title: row.mean for row in own.rows}

@@ -24,7 +24,8 @@ class ChangeSerializer(serializers.Serializer[Any]):
     before = serializers.FloatField(allow_null=True)
     after = serializers.FloatField(allow_null=True)
     difference = serializers.FloatField(
-        allow_null=True, help_text="After − before; null where rounding may turn its sign."
+        allow_null=True,
+        help_text="After − before; null where rounding may turn its sign, or the means are of other runs.",
     )
 
 

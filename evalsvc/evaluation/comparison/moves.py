@@ -36,7 +36,7 @@ MAX_BOARDS = 20
 
 
 class Change(NamedTuple):
-    """Mean of a measure before and after, and its difference if its sign is known."""
+    """Mean of a measure before and after, and its difference if it is of the same runs and its sign known."""
 
     before: float | None
     after: float | None
@@ -111,9 +111,10 @@ class Moves:
         """True if figures of either version are rounded."""
         return self.before.policy.hidden or self.after.policy.hidden
 
-    def _change(self, key: str, before: float | None, after: float | None) -> Change:
-        """Return a change; its difference is none where rounding, or other runs of a Ladder, may turn it."""
-        if before is None or after is None or (self.hidden and self.setting.ladder is not None):
+    def _change(self, key: str, old: BoardRow, new: BoardRow) -> Change:
+        """Return a change; it has a difference of the same runs alone, and none that rounding may turn."""
+        before, after = _mean(old, key), _mean(new, key)
+        if before is None or after is None or _runs(old, key) != _runs(new, key):
             return Change(before, after, None)
         step = max(board.policy.greatest_step(key) for board in (self.before, self.after))
         difference = after - before
@@ -148,7 +149,7 @@ class Moves:
                 new,
                 ranks[0].get(new.system.pk),
                 ranks[1].get(new.system.pk),
-                {key: self._change(key, _mean(old, key), _mean(new, key)) for key in self.measures},
+                {key: self._change(key, old, new) for key in self.measures},
                 *(runs.get(new.system.pk, 0) for runs in self.alone),
             )
             for old, new in zip(before, after, strict=True)
@@ -303,6 +304,14 @@ def _ranks(board: Board, rows: Collection[BoardRow]) -> dict[int, int]:
 def _mean(row: BoardRow, key: str) -> float | None:
     figure = row.figure(key)
     return figure.mean if figure else None
+
+
+def _runs(row: BoardRow, key: str) -> list[str]:
+    """Return the names of the runs that a mean is over."""
+    runs = row.runs
+    values = row.board.figures.by_measure.run_values(key)[runs.system]
+    named = zip(runs.names, values, strict=True)
+    return [name for name, value in named if value is not None and runs.chosen in ("", name)]
 
 
 # ---- labels ------------------------------------------------------------------------------------------

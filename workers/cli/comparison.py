@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 
 from evalsvc.core.jobs.exceptions import InputFault
-from evalsvc.core.web.formatting import p_text
+from evalsvc.core.web.formatting import MeasureFormat, finer, p_text
 from evalsvc.evaluation.comparison.sentences import Outcome, Side, remark, sentence
 from evalsvc.evaluation.measures.menu import MEASURES, compared_measures
 from workers.cli.arguments import Options
@@ -249,7 +249,10 @@ def sentences(result: Significance) -> list[str]:
         row = pair.rows[0]
         outcome = _outcome(row, pair)
         a, b = _sides(result, pair, row.measure)
-        words = sentence(title(row.measure, result.computed), MEASURES[row.measure], a, b, outcome)
+        measure: MeasureFormat = MEASURES[row.measure]
+        if outcome.winner is None:  # figures that differ in the table are not called the same
+            measure = finer(measure, a.mean or 0.0, b.mean or 0.0)
+        words = sentence(title(row.measure, result.computed), measure, a, b, outcome)
         stated.append(f"{words} {remark(outcome)}".rstrip())
     return stated
 

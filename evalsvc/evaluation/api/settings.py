@@ -81,9 +81,9 @@ class ShownSerializer(serializers.Serializer[Any]):
     row_rule = serializers.CharField(
         required=False,
         max_length=50,
-        help_text="Runs that the row of a system shows: mean, latest, final (chosen by the team, else the "
-        "latest), entry (one chosen of all systems of the team; the others have no rank) or best:KEY (by "
-        "the main measure of another setting).",
+        help_text="Runs that the row of a system shows: mean, latest (with figures), final (chosen by the "
+        "team, else the latest), entry (one chosen of all systems of the team; the others have no rank) or "
+        "best:KEY (by the main measure of another setting).",
     )
     digits = serializers.IntegerField(required=False, allow_null=True, min_value=0, max_value=6)
     lower_is_better = serializers.BooleanField(

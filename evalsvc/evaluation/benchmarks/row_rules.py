@@ -10,17 +10,16 @@ BY_CHOICE = (ENTRY, FINAL)
 TITLES = {
     MEAN: "mean of all runs",
     LATEST: "latest run with figures",
-    ENTRY: "final entry of the team, else its latest run; its other systems have no rank",
-    FINAL: "run that the team chose as final for the system, else the latest",
+    ENTRY: "final entry of the team, else its latest run with figures; its other systems have no rank",
+    FINAL: "run that the team chose as final for the system, else the latest with figures",
 }
 
 
 def title(setting: Setting) -> str:
     """Describe the rule of a setting."""
     key = best_on(setting.row_rule)
-    return (
-        f"run with the best main measure under “{key}”, else the latest" if key else TITLES[setting.row_rule]
-    )
+    best = f"run with the best main measure under “{key}”, else the latest with figures"
+    return best if key else TITLES[setting.row_rule]
 
 
 def figures(setting: Setting) -> str:

@@ -187,8 +187,8 @@ def _schemes(
     ]
     kind, kinds = KINDS[board.setting.benchmark.task]
     schemes = {
-        "wide": charts.ranks(columns, names),
-        "narrow": charts.ranks(columns, names, narrow=True),
+        "wide": charts.ranks(columns, names, title=scheme_title(board)),
+        "narrow": charts.ranks(columns, names, title=scheme_title(board), narrow=True),
         "titles": [column.title for column in columns],
         "rows": rows,
         "finding": ROUNDED if board.policy.hidden else _scheme_finding(columns, names),
@@ -197,6 +197,11 @@ def _schemes(
     schemes["f"] = f_title(board.setting.benchmark.options.get("beta", 1))
     more = len(board.rows) > charts.SHOWN
     return {"schemes": schemes, "more_systems": more, "kind": kind, "kinds": kinds}
+
+
+def scheme_title(board: Board) -> str:
+    """Say which ranks a chart of the weightings has."""
+    return ROUNDED if board.policy.hidden else "Ranks"
 
 
 def _scheme_finding(columns: Sequence[Column], names: Names) -> str:

@@ -53,7 +53,7 @@ from evalsvc.evaluation.pages import (
 )
 from evalsvc.evaluation.pages.board_columns import BoardView
 from evalsvc.evaluation.pages.board_reader import board_reader
-from evalsvc.evaluation.pages.board_view import facts
+from evalsvc.evaluation.pages.board_view import facts, scheme_title
 from evalsvc.evaluation.pages.overviews import overviews
 from evalsvc.evaluation.pages.submit import curl
 from evalsvc.evaluation.reported.shown import reported as reported_figures
@@ -297,7 +297,8 @@ def ranks_svg(request: HttpRequest, slug: str) -> HttpResponse:
     _, _, setting = chosen(request, slug)
     shown = board(setting, person=request.user) if setting else None
     columns = board_reversals.scheme_columns(shown) if shown else []
-    drawn = charts.ranks(columns, names_on_board(shown)) if shown and columns else ""
+    names = names_on_board(shown) if shown else {}
+    drawn = charts.ranks(columns, names, title=scheme_title(shown)) if shown and columns else ""
     return svg_file(drawn, f"{slug}-schemes.svg")
 
 

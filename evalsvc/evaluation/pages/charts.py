@@ -261,8 +261,10 @@ def clip_middle(name: str, *, letters: int) -> str:
     return name if len(name) <= letters else f"{name[: letters - 1 - end].rstrip()}…{name[-end:]}"
 
 
-def ranks(columns: Sequence[Column], names: Mapping[int, str], *, narrow: bool = False) -> SafeString:
-    """Ranks under each measure, first at the top.
+def ranks(
+    columns: Sequence[Column], names: Mapping[int, str], *, title: str = "Ranks", narrow: bool = False
+) -> SafeString:
+    """Ranks under each measure, first at the top; `title` says of which figures.
 
     Systems that change rank are coloured.
     """
@@ -281,7 +283,7 @@ def ranks(columns: Sequence[Column], names: Mapping[int, str], *, narrow: bool =
     for system in sorted(shown, key=lambda system: series[system]):
         points = [(float(x), float(HEAD + ROW * row.index(system))) for x, row in zip(xs, rows, strict=True)]
         parts.append(_system(system, names[system], columns, points, series[system], narrow))
-    ranked = f"Ranks of {len(shown)} systems under {len(columns)} weightings"
+    ranked = f"{title} of {len(shown)} systems under {len(columns)} weightings"
     name = f"{ranked}, by means over {runs_of(columns)}"
     class_ = "narrow-only" if narrow else "wide-only"
     return drawing(292 if narrow else 528, height, name, *parts, class_=class_)  # the width of their cards

@@ -130,7 +130,7 @@ def _summary(board: Board, tests: BoardComparison | None) -> Summary:
 
 
 def _front(board: Board, bands: Mapping[int, Band]) -> dict[int, Band]:
-    """Return the systems that none is better than by a test, if no untested one may be as good as their best."""
+    """Return the systems that none beats by a test, if no untested one may be as good as the best."""
     order = board.ordering.order
     front = {system: bands[system] for system in order if system in bands and bands[system].first == 1}
     return front if front and bands.keys() >= set(_as_good_as(board, next(iter(front)))) else {}

@@ -34,7 +34,7 @@ class ScoreCell(msgspec.Struct, frozen=True, gc=False):
     """Mean with its deviation, or the reason for a dash.
 
     `leads` if no system is better by a test and one is worse; `mark` counts ranks above or below that of the
-    ordering column, `confirmed` by tests of a pair. A board has hundreds of cells.
+    ordering column, none by rounded figures, `confirmed` by tests of a pair. A board has hundreds of cells.
     """
 
     text: str
@@ -115,6 +115,11 @@ class BoardTable:
     def marked(self) -> bool:
         """True if a cell ranks its system higher or lower than the ordering column does."""
         return any(cell.mark for row in self.rows for cell in row.others)
+
+    @property
+    def counts_ranks(self) -> bool:
+        """True if such marks count ranks, which those of rounded figures do not."""
+        return any(cell.mark[1:] for row in self.rows for cell in row.others)
 
 
 def table(
@@ -247,6 +252,7 @@ def _cell(view: BoardView, column: BoardColumn, row: BoardRow) -> ScoreCell:
         figure,
         column.measure,
         shift=0 if rounded and not confirmed else column.shift(row),
+        rounded=rounded,
         missing=missing,
         edge=column.edge,
         leads=column.leads(row),
@@ -259,6 +265,7 @@ def cell(
     measure: Measure,
     *,
     shift: int = 0,
+    rounded: bool = False,
     missing: str = NOT_COMPUTED,
     edge: bool = False,
     leads: bool = False,
@@ -279,9 +286,10 @@ def cell(
     if not shift:
         return ScoreCell(text, sd, edge=edge, leads=leads)
     mark, direction = ("▲", "higher") if shift > 0 else ("▼", "lower")
-    title = f"ranked {abs(shift)} {direction} than by the ordering column; "
+    places = "" if rounded else str(abs(shift))  # others by exact figures
+    title = f"ranked {places} {direction}".replace("  ", " ") + " than by the ordering column; "
     title += "tests confirm both orders of a pair" if confirmed else "no test confirms it"
-    return ScoreCell(text, sd, "", f"{mark}{abs(shift)}", title, edge, leads, confirmed)
+    return ScoreCell(text, sd, "", f"{mark}{places}", title, edge, leads, confirmed)
 
 
 def notes(view: BoardView, rows: Sequence[BoardRow], names: Mapping[int, str]) -> list[str]:

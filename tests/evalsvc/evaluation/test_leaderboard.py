@@ -474,6 +474,12 @@ def test_a_board_of_some_measures_ranks_alike_and_reads_no_other_scores(cast: Be
     assert part.rows[0].figures["micro_f1"] == whole.rows[0].figures["micro_f1"]
 
 
+def test_a_row_without_a_chosen_run_is_said_to_show_the_latest_with_figures() -> None:
+    """The latest run of all may be withheld."""
+    for rule in (row_rules.LATEST, row_rules.ENTRY, row_rules.FINAL, f"{row_rules.BEST}dev"):
+        assert "with figures" in row_rules.title(Setting(row_rule=rule))
+
+
 def test_a_run_is_chosen_by_its_own_figure_before_that_of_another_file_of_its_name() -> None:
     """As when a run of each phase has the name, and the choosing setting scores both."""
     setting = Setting(row_rule=f"{row_rules.BEST}all", main="micro_f1", benchmark=Benchmark())

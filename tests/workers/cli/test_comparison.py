@@ -77,7 +77,23 @@ def test_no_run_is_ahead_of_several_whose_mean_is_the_same_to_the_shown_digits(w
     row = rows_of(found)["accuracy"]
     assert (row["p"], row["reason"]) == (None, NEAR)
     assert row["difference"] == pytest.approx(1 / 4500)
-    assert found["sentences"] == ["A and B have the same shown accuracy, 80.0."]
+    assert found["sentences"] == [f"A has 80.02 accuracy, B 80.00; nothing is claimed: {NEAR}."]
+
+
+def test_figures_that_differ_in_the_table_are_not_called_the_same(write, capsys):
+    gold = [{"id": str(number), "label": "abc"[number % 3]} for number in range(3000)]
+
+    def wrong(name, count):
+        lines = [line | {"label": "a" if line["label"] != "a" else "b"} for line in gold[:count]]
+        return write(name, lines + gold[count:])
+
+    words = [*(wrong(f"a{count}.jsonl", count) for count in (600, 620)), "--against"]
+    words += [*(wrong(f"b{count}.jsonl", count) for count in (599, 622)), "--gold", write("all.jsonl", gold)]
+    words += ["--task", "classification", "--measures", "accuracy"]
+    row = rows_of(found := report(capsys, *words))["accuracy"]
+    assert (f"{row['a']:.4f}", f"{row['b']:.4f}") == ("0.7967", "0.7965")
+    [sentence] = found["sentences"]
+    assert sentence.startswith("No difference between A and B could be shown: +0.02, 95 % interval ")
 
 
 def test_of_three_items_no_difference_is_said_to_be_found(write, options, capsys):

@@ -628,11 +628,34 @@ def test_no_sentence_on_hidden_gold_says_which_of_two_figures_closer_than_the_st
     Setting.objects.update(measures=["micro_f1", "macro_f1", "weighted_f1", "dodrans_f1", "entropy_f1"])
     page = client.get(reverse("board", args=["rel"]), {"columns": "macro_f1"})
     assert page.context["schemes"]["finding"] == "Ranks by rounded figures"
+    assert "Ranks by rounded figures of 2 systems" in client.get("/boards/rel/schemes.svg").content.decode()
     assert not {cell.mark for line in page.context["table"].rows for cell in line.others} - {""}
     assert [each.turned for each in page.context["agreements"]] == [0] * len(page.context["agreements"])
     client.force_login(cast.olga)
     exact = client.get(reverse("board", args=["rel"])).context["sentence"]
     assert exact.startswith("“Birch” has 74.8 micro F1, “Alder” 73.3; nothing is claimed: ")
+
+
+def test_marks_of_reversals_on_hidden_gold_count_no_ranks(
+    client: Client, cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The places between the two systems are those of rounded figures."""
+    monkeypatch.setattr(Policy, "step", lambda self, key, claims=None: 0.001)
+    begin(cast)
+    System.objects.filter(name="Cedar").update(team=cast.lugworm)
+    Setting.objects.update(disclosure="hidden", measures=["micro_f1", "macro_f1"])
+    compute()
+    for user, counted in ((cast.kim, False), (cast.olga, True)):
+        client.force_login(user)
+        page = client.get(reverse("board", args=["rel"]), {"columns": "macro_f1"})
+        cells = {line.row.system.name: line.others[0] for line in page.context["table"].rows}
+        for system, mark, direction in (("Alder", "▼", "lower"), ("Cedar", "▲", "higher")):
+            places = [cells[system].mark[1:]] if counted else []
+            title = " ".join(["ranked", *places, direction, "than by the ordering column; "])
+            assert (cells[system].mark[:1], bool(cells[system].mark[1:])) == (mark, counted)
+            assert cells[system].mark_title == f"{title}tests confirm both orders of a pair"
+        legend = "ranked two places higher than by micro F1" if counted else "ranked higher than by micro F1"
+        assert legend in page.content.decode()
 
 
 @pytest.mark.parametrize(("ladder", "reason"), [(None, ""), (0.001, shown_tests.LADDER)])

@@ -78,12 +78,19 @@ class ActingCommand(PlainCommand):
             self._run_to_end(job)
 
     def _run_to_end(self, job: Job) -> None:
+        from evalsvc.core.jobs import lease
         from workers.runner import run_inline
 
         started = time.monotonic()
         job = run_inline(job)
+        waits = (
+            "" if job.state in Job.ENDED else f"{job.kind}: waits for job {job.pk}, {job.get_state_display()}"
+        )
+        if waits:  # a worker took it first, or it is to be tried again
+            self.write(". ".join(filter(None, (waits, job.error))))
         while job.state not in Job.ENDED:
-            time.sleep(0.2)  # a worker took it first, or it is to be tried again
+            time.sleep(0.2)
+            lease.reconcile()  # the worker may have been killed, and no other process run
             job = run_inline(job)
         self.write(f"{job.kind}: {job.state} in {time.monotonic() - started:.1f} s")
         if job.state != Job.State.DONE:

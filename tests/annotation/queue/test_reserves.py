@@ -313,6 +313,33 @@ def test_calls_made_before_a_merge_stay_those_of_the_former_labels_in_large_proj
     assert (item.extra, item.free) == (1, 0)
 
 
+@pytest.mark.parametrize("second", ["B", "C"])
+def test_a_call_that_ended_is_followed_by_none_under_other_labels(second: str) -> None:
+    """Who was offered it knew of the dispute; one more call told on which the others gave merged labels."""
+    project = project_with_items(1, k=2)
+    quality_settings.set_quality_options(project, by=curator(), calls_extra=True)
+    item = answered_item(project, ["A"], [second])
+    quality_settings.set_quality_options(project, by=curator(), calls_extra=False)
+    projects.set_k(project, k=3, by=curator())
+    quality_settings.set_quality_options(project, by=curator(), calls_extra=True)
+    inventory.merge(project, ["A", "B"], target="A", by=curator())
+    answer_item(item, annotators(project, 3)[2])
+    item.refresh_from_db()
+    assert item.extra == 0
+
+
+@pytest.mark.parametrize("others", [["A"], ["B"]])
+def test_no_call_is_made_where_a_deletion_emptied_an_answer(others: list[str]) -> None:
+    """Else it told which sentences had the label that was deleted."""
+    project = project_with_items(1, k=3)
+    quality_settings.set_quality_options(project, by=curator(), calls_extra=True)
+    item = answered_item(project, others, others)
+    inventory.delete(project, ["B"], by=curator())
+    answer_item(item, annotators(project, 3)[2], "C")
+    item.refresh_from_db()
+    assert item.extra == 0
+
+
 @pytest.mark.parametrize("asked", [False, True])
 def test_a_dispute_of_three_answers_calls_a_second_person(asked: bool) -> None:
     project = project_with_items(1, k=2)

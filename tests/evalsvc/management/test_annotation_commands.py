@@ -5,11 +5,13 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
 from annotation import projects
 from annotation.consensus import pending_recomputation, recomputation
@@ -111,6 +113,21 @@ def test_recomputing_runs_an_older_job_that_waits_behind_a_newer_one(
     output = run("recompute", "trial")
     assert "1  open" in output
     assert "0  settled" in output
+    assert pending_recomputation.pending(project) is None
+
+
+def test_recomputing_takes_over_the_job_of_a_worker_that_was_killed(tmp_path: Path) -> None:
+    """It waited for ever, and said nothing, where no other process releases lapsed leases."""
+    run("create_project", "Trial", k=1)
+    project = Project.objects.get()
+    lapsed = timezone.now() - timedelta(minutes=5)
+    Job.objects.create(
+        kind="recompute", subject=project.pk, queue="ingest", state="running", claimed_at=lapsed,
+        lease_until=lapsed, worker="gone@host",
+    )  # fmt: skip
+    output = run("recompute", "trial")
+    assert "waits for job" in output
+    assert "recompute: done" in output
     assert pending_recomputation.pending(project) is None
 
 

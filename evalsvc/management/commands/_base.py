@@ -83,11 +83,8 @@ class ActingCommand(PlainCommand):
 
         started = time.monotonic()
         job = run_inline(job)
-        waits = (
-            "" if job.state in Job.ENDED else f"{job.kind}: waits for job {job.pk}, {job.get_state_display()}"
-        )
-        if waits:  # a worker took it first, or it is to be tried again
-            self.write(". ".join(filter(None, (waits, job.error))))
+        if job.state not in Job.ENDED:  # a worker took it first, or it is to be tried again
+            self.write(f"{job.kind}: waits for job {job.pk} ({job.state}). {job.error}".rstrip())
         while job.state not in Job.ENDED:
             time.sleep(0.2)
             lease.reconcile()  # the worker may have been killed, and no other process run

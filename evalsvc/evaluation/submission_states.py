@@ -17,6 +17,7 @@ from evalsvc.core.formats.problem_kinds import KINDS
 from evalsvc.core.jobs import queue as queueing
 from evalsvc.core.jobs.exceptions import IllegalTransition
 from evalsvc.core.jobs.models import Job
+from evalsvc.evaluation.disclosure.history import informing
 from evalsvc.evaluation.final_runs import require_not_final
 from evalsvc.evaluation.models import (
     Benchmark,
@@ -313,11 +314,12 @@ def _known_under(submission: Submission) -> list[int]:
 
     Under a setting that has not scored it, those of a file of its name: by this one it may be chosen there.
     """
+    settings = Setting.objects.filter(benchmark=submission.benchmark_id).order_by("pk")
     of_name = {"submission__system": submission.system_id, "submission__run": submission.run}
-    links = Submission.evaluations.through.objects.filter(**of_name)
+    links = informing(settings).filter(**of_name)
     own = {*submission.evaluations.values_list("setting", flat=True)}
     known = []
-    for setting in Setting.objects.filter(benchmark=submission.benchmark_id).order_by("pk"):
+    for setting in settings:
         only = {"submission": submission} if setting.pk in own else {}
         if links.filter(shown_to_teams(setting), evaluation__setting=setting, **only).exists():
             known.append(setting.pk)

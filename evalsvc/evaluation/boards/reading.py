@@ -211,14 +211,10 @@ def read_values(readings: Collection[Reading]) -> None:
     """Read the newest values shown, by run and measure."""
     scores = _scores_of(readings)
     rows = _class_rows(readings)
-    runs = [
-        {each.pk for runs in reading.runs.values() for each in runs}
-        | {each.run.pk for each in reading.shown.withdrawn}
-        for reading in readings
-    ]
+    runs = [{each.pk for runs in reading.runs.values() for each in runs} for reading in readings]
     pasts = histories([(reading.policy, of) for reading, of in zip(readings, runs, strict=True)])
     for reading, past in zip(readings, pasts, strict=True):
-        reading.withdrawn = count_withdrawn(reading.policy, reading.shown, past.earlier)
+        reading.withdrawn = count_withdrawn(reading.policy, reading.shown)
         evaluation_of = {each.run.pk: each.evaluation for each in reading.shown.runs}
         for pk, run in reading.count(past.earlier):
             at, ladder = evaluation_of.get(run or 0), past.ladder.get(pk)

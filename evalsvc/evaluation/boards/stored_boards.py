@@ -48,7 +48,7 @@ LARGE = 100  # runs from which a board is stored; below, computing it costs as m
 PAUSE_SECONDS, SHARE_OF_TIME = 5.0, 10
 # Changes of these change what a reader may see, so that figures from before must not be shown.
 RULES = ("main", "measures", "disclosure", "class_rows", "ladder", "share", "sealed", "closes_at", "row_rule")
-FORMAT = 18  # of stored figures and of the rules on what is shown; a board of another one is not read
+FORMAT = 19  # of stored figures and of the rules on what is shown; a board of another one is not read
 FAILURE_PAUSE = timedelta(hours=1)
 Stamp = tuple[Any, ...]
 _RUNS = msgspec.msgpack.Decoder(list[SystemRuns])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 
-from evalsvc.evaluation.benchmarks.versions import Run, ScoredRun, Shown
+from evalsvc.evaluation.benchmarks.versions import ScoredRun, Shown
 from evalsvc.evaluation.disclosure.distinct_runs import keys_of
 from evalsvc.evaluation.disclosure.policy import Policy
 from evalsvc.evaluation.models import Setting
@@ -13,22 +13,14 @@ from evalsvc.evaluation.models import Setting
 Answers = set[tuple[int, str]]  # of runs, by team
 
 
-def count_withdrawn(policy: Policy, shown: Shown, earlier: Mapping[int, int | None]) -> dict[int, int]:
+def count_withdrawn(policy: Policy, shown: Shown) -> dict[int, int]:
     """Count the different runs that systems withdrew when their figures were known, by system.
 
-    Runs that showed figures of another one of the system do not count, nor those whose answers it still
-    shows. A system that shares answers with another one of its team, as if under another name, has withdrawn
-    the runs of that one, too. `earlier` are the runs whose figures others show. Runs of other settings are
+    Runs whose answers a system still shows do not count. A system that shares answers with another one of
+    its team, as if under another name, has withdrawn the runs of that one, too. Runs of other settings are
     compared by their files.
     """
-    systems = {each.run.pk: each.run.system_id for each in shown.runs}
-
-    def counts(run: Run) -> bool:
-        """True also of a run that showed none, as it resembled one of another system."""
-        source = earlier.get(run.pk, run.pk)
-        return source is not None and (source == run.pk or systems.get(source) != run.system_id)
-
-    withdrawn = [*(each for each in shown.withdrawn if counts(each.run)), *shown.withdrawn_beside]
+    withdrawn = [*shown.withdrawn, *shown.withdrawn_beside]
     if not withdrawn:
         return {}
     beside = {each.run.pk for each in shown.withdrawn_beside}
@@ -41,9 +33,8 @@ def count_withdrawn(policy: Policy, shown: Shown, earlier: Mapping[int, int | No
 
     teams = {each.run.team_id for each in withdrawn}
     own: dict[int, Answers] = defaultdict(set)
-    sources: dict[int, set[int]] = defaultdict(set)
     senders: dict[tuple[int, str], set[int]] = defaultdict(set)
-    dropped: dict[int, list[tuple[int, Answers]]] = defaultdict(list)
+    dropped: dict[int, list[Answers]] = defaultdict(list)
     for each in (*shown.runs, *withdrawn):
         run = each.run
         if run.team_id not in teams or not (run.active or run.dropped):
@@ -52,13 +43,12 @@ def count_withdrawn(policy: Policy, shown: Shown, earlier: Mapping[int, int | No
             senders[key].add(run.system_id)
         if run.active:
             own[run.system_id] |= keys
-            sources[run.system_id].add(earlier.get(run.pk) or run.pk)
     for each in withdrawn:
-        dropped[each.run.system_id].append((each.run.pk, answers(each)))
+        dropped[each.run.system_id].append(answers(each))
     return {
         system: n
         for system, keys in own.items()
-        if (n := _count(keys, sources[system], [dropped[each] for each in sorted(_related(keys, senders))]))
+        if (n := _count(keys, [dropped[each] for each in sorted(_related(keys, senders))]))
     }
 
 
@@ -85,10 +75,10 @@ def _related(answers: Answers, senders: Mapping[tuple[int, str], set[int]]) -> s
     return set().union(*(senders[key] for key in answers))
 
 
-def _count(own: Answers, sources: set[int], dropped: list[list[tuple[int, Answers]]]) -> int:
+def _count(own: Answers, dropped: list[list[Answers]]) -> int:
     seen, n = set(own), 0
     for of_system in dropped:
-        for pk, answers in of_system:
-            n += pk not in sources and seen.isdisjoint(answers)
+        for answers in of_system:
+            n += seen.isdisjoint(answers)
             seen |= answers
     return n

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import Exists, F, OuterRef, QuerySet, TextField, Value
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, TextField, Value
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Coalesce
 
 from evalsvc.evaluation.disclosure import rules
 from evalsvc.evaluation.disclosure.disclosed import LADDER, REPEATS, WAITS
-from evalsvc.evaluation.disclosure.policy import Policy
+from evalsvc.evaluation.disclosure.policy import Policy, hidden_among
 from evalsvc.evaluation.disclosure.sensitivity import TAU
 from evalsvc.evaluation.measures.menu import as_shown
 from evalsvc.evaluation.models import NearDuplicate, Score, Setting, SettingVersion, Submission
@@ -68,12 +68,27 @@ def histories(readings: Sequence[tuple[Policy, Collection[int]]]) -> list[Histor
 
 def showing() -> QuerySet[Any]:
     """Return the runs with figures of their own, each with its evaluations."""
+    return _without_near()
+
+
+def informing(settings: Iterable[Setting]) -> QuerySet[Any]:
+    """Return the runs whose figures tell a team something under settings, each with its evaluations.
+
+    While gold is hidden, these are the runs with figures of their own, and those that resemble a run of
+    another system, or one known under another setting alone.
+    """
+    own = Q(earlier__system=F("submission__system"), earlier__evaluations__setting=F("setting"))
+    return _without_near(Q(earlier=None) | own, setting__in=hidden_among(settings))
+
+
+def _without_near(*rows: Q, **where: Any) -> QuerySet[Any]:
+    """Return the runs, each with its evaluations, but those with such a row of near-duplicates."""
     only = Coalesce(KeyTextTransform("only", "evaluation__options"), Value(""), output_field=TextField())
     names = ("submission", "evaluation__setting", "evaluation__gold_sha256", "only")
     own = ("submission", "setting", "gold_sha256", "only_sha256")
     same = dict(zip(own, map(OuterRef, names), strict=True))
     links = Submission.evaluations.through.objects.annotate(only=only)
-    return links.filter(~Exists(NearDuplicate.objects.filter(**same)))
+    return links.filter(~Exists(NearDuplicate.objects.filter(*rows, **same).filter(**where)))
 
 
 def _history(

@@ -457,6 +457,82 @@ def test_a_system_with_runs_like_those_of_another_one_is_not_tested(
     assert (net.runs.withdrawn, net.is_selection) == (1, True)
 
 
+@pytest.mark.parametrize(("system", "count"), [("Net", 0), ("Like", 1)])
+def test_a_run_without_figures_of_its_own_counts_as_withdrawn_if_it_resembles_another_system(
+    cast: BenchmarkCast, system: str, count: int
+) -> None:
+    """The same at once, under a second setting on the gold, under a new version, and after closing."""
+    benchmark = hidden_phase(cast, GOLD)
+    answers = [wrong(GOLD, share, seed=at) for at, share in enumerate((0.5, 0.3))]
+    like = answers[0] | {"s1": "part_of" if answers[0]["s1"] != "part_of" else "N/A"}
+    sent(cast, benchmark, label(answers[0], 1), system="Net")
+    sent(cast, benchmark, label(answers[1], 1), system=system, run="other")
+    withdrawn = sent(cast, benchmark, label(like, 1), system=system, run="like")
+    submission_states.withdraw(Submission.objects.get(pk=withdrawn.pk), by=cast.kim)
+
+    def counts() -> list[int]:
+        return [
+            row.runs.withdrawn
+            for setting in benchmark.settings.all()
+            for row in leaderboard.board(setting).rows
+            if row.system.name == system
+        ]
+
+    assert counts() == [count]
+    setting = setting_of(benchmark)
+    end = timezone.now() + timedelta(hours=1)
+    fields = {"unit": "sentence", "main": setting.main, "closes_at": end, "by": cast.olga}
+    creation.change_setting(setting, closes_at=end, by=cast.olga)
+    creation.add_setting(benchmark, key="second", title="Second", test_set=setting.test_set, **fields)
+    while run_next("score"):
+        pass
+    assert counts() == [count, count]
+    revised = freeze("revised", gold_lines(GOLD | {"s0": "part_of"}), by=cast.olga)
+    creation.revise_setting(setting, test_set=revised, by=cast.olga)
+    while run_next("score"):
+        pass
+    assert counts() == [count, count]
+    benchmark.settings.update(closes_at=timezone.now() - timedelta(hours=1))
+    assert counts() == [count, count]
+
+
+def test_runs_withdrawn_without_figures_for_a_quota_do_not_count_once_gold_is_open(
+    cast: BenchmarkCast,
+) -> None:
+    benchmark, fields = cast.benchmark("open"), {"unit": "sentence", "main": "accuracy", "by": cast.olga}
+    dev = freeze("dev", gold_lines(wrong(GOLD, 1)), by=cast.olga)  # no line of it is one of the other gold
+    gold = freeze("gold", gold_lines(GOLD), by=cast.olga)
+    creation.add_setting(benchmark, key="dev", title="Dev", test_set=dev, disclosure="open", **fields)
+    runs = [sent(cast, benchmark, label(wrong(GOLD, 0.3, seed=seed), 1), run=str(seed)) for seed in range(3)]
+    Benchmark.objects.update(in_total=2)
+    benchmark.refresh_from_db()
+    hidden = creation.add_setting(benchmark, key="hid", title="Hidden", test_set=gold, **fields)
+    while run_next("score"):
+        pass
+    for at, count in ((2, 0), (1, 1)):  # the first shows none
+        submission_states.withdraw(Submission.objects.get(pk=runs[at].pk), by=cast.kim)
+        for closes_at in (timezone.now(), None):
+            Setting.objects.filter(pk=hidden.pk).update(closes_at=closes_at)
+            [row] = leaderboard.board(Setting.objects.get(pk=hidden.pk)).rows
+            assert row.runs.withdrawn == count
+
+
+@pytest.mark.parametrize("kept", ["first", "like"])
+def test_of_two_runs_with_the_figures_of_one_that_one_counts_as_withdrawn(
+    cast: BenchmarkCast, kept: str
+) -> None:
+    benchmark = hidden_phase(cast, GOLD)
+    first = wrong(GOLD, 0.5)
+    like = first | {"s1": "part_of" if first["s1"] != "part_of" else "N/A"}
+    for run, each in (("first", first), ("like", like)):
+        sent(cast, benchmark, label(each, 1), system="Net", run=run)
+    submission_states.withdraw(Submission.objects.exclude(run=kept).get(), by=cast.kim)
+    for closes_at in (None, timezone.now()):
+        benchmark.settings.update(closes_at=closes_at)
+        [row] = leaderboard.board(setting_of(benchmark)).rows
+        assert row.runs.withdrawn == (kept == "like")
+
+
 @pytest.mark.parametrize("whole", [False, True])
 def test_runs_like_withdrawn_ones_of_another_system_show_no_figures_under_a_new_version_either(
     client: Client, cast: BenchmarkCast, whole: bool

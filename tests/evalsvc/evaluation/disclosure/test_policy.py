@@ -363,6 +363,19 @@ def test_pages_and_downloads_count_the_runs_that_a_ladder_held_back(
     assert [row["withheld"] for row in table["rows"]] == [1]
 
 
+def test_a_withdrawn_run_that_the_ladder_held_back_counts_before_and_after_closing(
+    cast: BenchmarkCast,
+) -> None:
+    """Its team knows that it is no better than the others."""
+    benchmark = hidden_phase(cast, GOLD, ladder=0.05, default_quotas=False)
+    runs = [scored(cast, benchmark, wrong(GOLD, share), run=str(share)) for share in (0.3, 0.5)]
+    submission_states.withdraw(runs[1], by=cast.kim)
+    for closes_at in (None, timezone.now()):
+        benchmark.settings.update(closes_at=closes_at)
+        [row] = leaderboard.board(benchmark.settings.get()).rows
+        assert row.runs.withdrawn == 1
+
+
 def test_a_run_that_the_ladder_held_back_shows_no_figure_where_the_better_one_is_not_scored(
     client: Client, cast: BenchmarkCast
 ) -> None:

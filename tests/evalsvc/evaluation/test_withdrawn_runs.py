@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from importlib import import_module
+from time import sleep
 from typing import Any
 
 import pytest
@@ -26,6 +27,7 @@ from evalsvc.evaluation.comparison import board_comparison, words
 from evalsvc.evaluation.disclosure.shown_tests import WITHDRAWN
 from evalsvc.evaluation.models import Benchmark, Evaluation, Setting, Submission
 from evalsvc.evaluation.pages.board_columns import SELECTION
+from evalsvc.evaluation.roles import is_sealed
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
 from tests.evalsvc.evaluation.comparison.test_compared import computed, of
 from tests.evalsvc.evaluation.test_leaderboard import answers
@@ -126,10 +128,16 @@ def test_runs_whose_figures_were_known_before_a_seal_count_if_they_are_withdrawn
     assert row_of(benchmark, "Net").runs.withdrawn == 1
 
 
-def test_withdrawn_runs_of_before_count_by_the_present_seals_and_dates(
+def upgraded() -> None:
+    """Forget what is kept of figures known, as earlier builds had it, and rebuild it."""
+    Submission.objects.update(known_under=[])
+    Setting.objects.update(sealed_since=None)
+    import_module("evalsvc.evaluation.migrations.0042_figures_known_by_the_log").note_known(apps, None)
+
+
+def test_without_a_log_an_upgrade_knows_the_present_seals_and_dates(
     cast: BenchmarkCast, selected: Benchmark
 ) -> None:
-    migration = import_module("evalsvc.evaluation.migrations.0041_figures_known")
     run, setting = Submission.objects.get(withdrawn_at__isnull=False), selected.settings.get()
     hour = timedelta(hours=1)
     for dates, known in (
@@ -139,9 +147,77 @@ def test_withdrawn_runs_of_before_count_by_the_present_seals_and_dates(
         ({"open_until": timezone.now()}, []),  # when this date was set
     ):
         Setting.objects.update(**dates)
-        migration.note_known(apps, None)
+        upgraded()
         run.refresh_from_db()
         assert run.known_under == known
+
+
+KNOWN_BY_THE_LOG = {  # withdrawn while it is W; the newest seal is kept
+    "figures, W, seal": True,
+    "figures, W, seal, close": True,
+    "figures, seal, W": True,
+    "figures, seal, W, unseal": True,
+    "figures, seal, close, reopen, W": True,
+    "seal, figures, W": False,
+    "seal, figures, W, unseal": False,
+    "seal, figures, W, close": False,
+    "seal, figures, unseal, W, seal": True,
+    "figures, W, close, reopen": True,
+}
+
+
+@pytest.mark.parametrize("acts", KNOWN_BY_THE_LOG)
+def test_an_upgrade_rebuilds_from_the_log_which_figures_were_known(cast: BenchmarkCast, acts: str) -> None:
+    benchmark = cast.relations()
+    setting = benchmark.settings.get()
+    later = timezone.now() + timedelta(hours=1)
+    changes: dict[str, dict[str, Any]] = {
+        "seal": {"sealed": True, "closes_at": later},
+        "unseal": {"sealed": False},
+        "reopen": {"sealed": True, "closes_at": later},
+    }
+    for act in acts.split(", "):
+        sleep(0.002)  # SQLite keeps milliseconds
+        if act == "figures":
+            runs = [cast.submit(benchmark, answers(right), run=str(right)) for right in (1, 4)]
+            work("score")
+        elif act == "W":
+            withdraw(runs[:1], by=cast.olga)
+        elif act == "close":
+            closed(setting, by=cast.olga)
+        else:
+            creation.change_setting(setting, **changes[act], by=cast.olga)
+    setting.refresh_from_db()
+    run, since = Submission.objects.get(withdrawn_at__isnull=False), setting.sealed_since
+    assert run.known_under == ([setting.pk] if KNOWN_BY_THE_LOG[acts] else [])
+    upgraded()
+    rebuilt = Submission.objects.get(pk=run.pk).known_under, Setting.objects.get().sealed_since
+    assert rebuilt[0] == run.known_under
+    if is_sealed(setting):
+        assert (rebuilt[1] is None) == (since is None)
+        assert since is None or abs(rebuilt[1] - since) < timedelta(seconds=1)
+
+
+def test_an_upgrade_follows_the_log_of_a_split_for_its_rest(cast: BenchmarkCast) -> None:
+    """The rest is sealed from the beginning; it closes, and opens again, with the other one."""
+    benchmark = cast.relations()
+    whole = benchmark.settings.get()
+    fields = {"unit": "sentence", "main": "accuracy", "disclosure": "hidden", "by": cast.olga}
+    dates = {"closes_at": timezone.now() + timedelta(hours=1)}
+    split = creation.add_setting(
+        benchmark, key="split", title="Split", test_set=whole.test_set, share=0.5, **fields, **dates
+    )
+    rest = benchmark.settings.get(rest_of=split)
+    run = cast.submit(benchmark, answers(4))
+    work("score")
+    sleep(0.002)
+    withdraw([run], by=cast.olga)
+    sleep(0.002)
+    closed(split, by=cast.olga)
+    upgraded()
+    run.refresh_from_db()
+    assert run.known_under == [whole.pk, split.pk]
+    assert rest.pk not in run.known_under
 
 
 def test_a_run_that_organisers_withdraw_is_counted(cast: BenchmarkCast, benchmark: Benchmark) -> None:

@@ -33,7 +33,8 @@ class SystemMoveSerializer(serializers.Serializer[moves.SystemMove]):
     system = serializers.CharField(source="row.system.name")
     team = serializers.CharField(source="row.system.team_name")
     rank_before = serializers.IntegerField(
-        allow_null=True, help_text="Among the systems with a run that both scored; null while gold is hidden."
+        allow_null=True,
+        help_text="Among the systems with exact figures of the same runs under both; else null.",
     )
     rank_after = serializers.IntegerField(allow_null=True)
     measures = serializers.DictField(child=ChangeSerializer(), source="changes")

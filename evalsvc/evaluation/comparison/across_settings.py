@@ -252,12 +252,13 @@ def settings_table(compared: TwoSettings) -> PaperTable:
 def finding(compared: TwoSettings) -> str:
     """State whether the second setting orders the systems alike."""
     some = f"{compared.turned} of {counted(compared.pairs, 'pair')} {are(compared.turned)} reversed"
-    return f"“{compared.second.title}”: {some if compared.turned else 'no pair is reversed'}"
+    found = some if compared.turned else "no pair is reversed"
+    return f"“{compared.second.title}”: {found}{' by a step or more' if compared.rounded else ''}"
 
 
 def caption(compared: TwoSettings) -> str:
     tau = DASH if compared.tau_b is None else signed(compared.tau_b, digits=2)
-    equal = f"{are(compared.tied)} less than a step apart" if compared.rounded else "have equal figures"
+    equal = f"{are(compared.tied)} {'less than a step apart' if compared.rounded else 'equal'}"
     return (
         f"{compared.column.title}, in the order of “{compared.first.title}”."
         f" Of {counted(compared.pairs, 'pair')}, “{compared.second.title}” keeps the order of {compared.kept}"

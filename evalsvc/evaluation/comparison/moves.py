@@ -45,7 +45,7 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True)
 class SystemMove:
-    """System on both boards; ranks are among the systems that are, none by rounded figures.
+    """System on both boards; ranks are among those with exact figures of the same runs.
 
     So many of its runs are scored under the earlier version alone, and under the newer one alone.
     """
@@ -140,10 +140,20 @@ class Moves:
         return [before[pk] for pk in shared], [after[pk] for pk in shared]
 
     @cached_property
+    def _alike(self) -> set[int]:
+        """Systems whose main figures are exact, and of the same runs under both versions."""
+        key, both = self.after.order_by, zip(*self._both, strict=True)
+        return {old.system.pk for old, new in both if not self.hidden and _runs(old, key) == _runs(new, key)}
+
+    @cached_property
     def systems(self) -> list[SystemMove]:
         """Systems on both boards, in the order of the newer one."""
         before, after = self._both
-        ranks = ({}, {}) if self.hidden else (_ranks(self.before, before), _ranks(self.after, after))
+        alike = self._alike
+        ranks = [
+            _ranks(board, [row for row in rows if row.system.pk in alike])
+            for board, rows in ((self.before, before), (self.after, after))
+        ]
         return [
             SystemMove(
                 new,
@@ -170,7 +180,7 @@ class Moves:
         return [
             (systems[pair.first], systems[pair.second])
             for pair in reversals(before, [after])
-            if led(pair.gain) and leads(pair.loss)
+            if led(pair.gain) and leads(pair.loss) and self._alike >= {pair.first, pair.second}
         ]
 
     @cached_property
@@ -309,7 +319,7 @@ def _mean(row: BoardRow, key: str) -> float | None:
 def _runs(row: BoardRow, key: str) -> list[str]:
     """Return the names of the runs that a mean is over."""
     runs = row.runs
-    values = row.board.figures.by_measure.run_values(key)[runs.system]
+    values = row.board.figures.by_measure.run_values(key).get(runs.system) or [None] * len(runs.names)
     named = zip(runs.names, values, strict=True)
     return [name for name, value in named if value is not None and runs.chosen in ("", name)]
 

@@ -8,17 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import combinations, islice
 
-from django.utils.text import capfirst
-
 from evalsvc.core.web.formatting import listed
 from evalsvc.evaluation.boards.figures import RunStatistics
 from evalsvc.evaluation.boards.ranking import Column
 from evalsvc.evaluation.boards.reading import NOT_COMPUTED as NO_FIGURE
 from evalsvc.evaluation.comparison import sentences
-from evalsvc.evaluation.comparison.compared import Comparison
+from evalsvc.evaluation.comparison.compared import REPLICATES, Comparison
 from evalsvc.evaluation.comparison.run_figures import THIN
 from evalsvc.evaluation.comparison.sentences import Outcome, Side
-from evalsvc.evaluation.comparison.tested_systems import FIRST
 from evalsvc.evaluation.disclosure import rules
 from evalsvc.evaluation.disclosure.policy import Policy
 from evalsvc.evaluation.disclosure.shown_tests import SIGNIFICANT
@@ -41,18 +38,18 @@ def method(comparison: Comparison) -> str:
     if not tests:
         return "No test of these systems is computed."
     hidden, parts = comparison.board.policy.hidden, list[str]()
-    if not all(test.is_over_items for test in tests):
+    if over_runs := not all(test.is_over_items for test in tests):
         by = "by the difference less a step of rounding" if hidden else "with Cohen’s d"
-        parts.append(f"Welch’s t over runs, two-sided, {by}")
+        parts.append(f"systems with several runs by Welch’s t over runs, two-sided, {by}")
     if any(test.is_over_items for test in tests):
-        parts.append("paired randomisation and bootstrap over items, by the median run of several")
-    whose = "" if comparison.is_tested else "Tests of the board: "
-    pairs = "the pairs of a measure" if comparison.is_tested else f"the pairs of its first {FIRST} systems"
-    sentences = [f"{whose}{'; '.join(parts)}.", f"Holm over {pairs}."]
+        of = "where a side has one run, paired randomisation and bootstrap over items"
+        parts.append(f"{of}, {REPLICATES:,} replicates or more, of the median run of the other")
+    whose = "Tests" if comparison.is_tested else "Tests of the board"
+    sentences = [f"{whose}: {'; '.join(parts)}.", "Holm over the tested pairs of a measure."]
     if any(comparison.is_of_best(test.a, test.b) for test in tests):
         sentences.append("Before it, p is multiplied by the number of pairs of systems of the two teams.")
-    if few := few_runs(comparison.board.policy, (row.n for row in comparison.rows)):
-        sentences.append(f"{capfirst(few)}.")
+    if over_runs and (few := few_runs(comparison.board.policy, (row.n for row in comparison.rows))):
+        sentences.append(f"{few[:1].upper()}{few[1:]}.")
     return " ".join(sentences)
 
 

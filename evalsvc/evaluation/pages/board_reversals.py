@@ -227,7 +227,7 @@ def context(view: BoardView, orders: Sequence[Order], pairs: Sequence[TestedReve
     ]
     return {
         "reversals": rows,
-        "reversals_lead": f"{counts}{among}{shown}.{tests}",
+        "reversals_lead": f"{counts} by shown digits{among}{shown}.{tests}",
         "rounded": any(board.held_back for board in (view.board, *view.others)),
         "agreements": [
             *(agreements(view.board.ordering, orders, pairs, _step(view)) if systems > 1 else ()),

@@ -116,11 +116,6 @@ class BoardTable:
         """True if a cell ranks its system higher or lower than the ordering column does."""
         return any(cell.mark for row in self.rows for cell in row.others)
 
-    @property
-    def counts_ranks(self) -> bool:
-        """True if such marks count ranks, which those of rounded figures do not."""
-        return any(cell.mark[1:] for row in self.rows for cell in row.others)
-
 
 def table(
     view: BoardView,
@@ -243,20 +238,19 @@ def _row(
 
 
 def _cell(view: BoardView, column: BoardColumn, row: BoardRow) -> ScoreCell:
-    """Format a figure, with the ranks it gains here; by rounded figures only if tests confirm a reversal."""
+    """Format a figure, with the ranks it gains here; exact figures may have others than rounded ones."""
     system = row.runs.system
-    confirmed, rounded = system in column.turned, view.board.policy.hidden or column.board.policy.hidden
+    rounded = view.board.policy.hidden or column.board.policy.hidden
     figure = column.figures.get(system)
     missing = "" if figure else column.reason(row)
     return cell(
         figure,
         column.measure,
-        shift=0 if rounded and not confirmed else column.shift(row),
-        rounded=rounded,
+        shift=0 if rounded else column.shift(row),
         missing=missing,
         edge=column.edge,
         leads=column.leads(row),
-        confirmed=confirmed,
+        confirmed=system in column.turned,
     )
 
 
@@ -265,7 +259,6 @@ def cell(
     measure: Measure,
     *,
     shift: int = 0,
-    rounded: bool = False,
     missing: str = NOT_COMPUTED,
     edge: bool = False,
     leads: bool = False,
@@ -286,10 +279,9 @@ def cell(
     if not shift:
         return ScoreCell(text, sd, edge=edge, leads=leads)
     mark, direction = ("▲", "higher") if shift > 0 else ("▼", "lower")
-    places = "" if rounded else str(abs(shift))  # others by exact figures
-    title = f"ranked {places} {direction}".replace("  ", " ") + " than by the ordering column; "
+    title = f"ranked {abs(shift)} {direction} than by the ordering column; "
     title += "tests confirm both orders of a pair" if confirmed else "no test confirms it"
-    return ScoreCell(text, sd, "", f"{mark}{places}", title, edge, leads, confirmed)
+    return ScoreCell(text, sd, "", f"{mark}{abs(shift)}", title, edge, leads, confirmed)
 
 
 def notes(view: BoardView, rows: Sequence[BoardRow], names: Mapping[int, str]) -> list[str]:

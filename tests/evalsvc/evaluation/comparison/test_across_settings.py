@@ -12,7 +12,14 @@ from django.urls import reverse
 
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.boards.ranking import Column
-from evalsvc.evaluation.comparison.across_settings import AcrossSettings, Joint, caption, joint, two_settings
+from evalsvc.evaluation.comparison.across_settings import (
+    AcrossSettings,
+    Joint,
+    caption,
+    finding,
+    joint,
+    two_settings,
+)
 from evalsvc.evaluation.disclosure import rules
 from evalsvc.evaluation.measures.menu import MENU
 from evalsvc.evaluation.models import Benchmark, Setting
@@ -52,6 +59,7 @@ def test_turned_pairs_of_the_printed_table_are_counted() -> None:
         one[2] != other[2] and abs(one[1] - other[1]) >= 10 for one, other in combinations(TABLE_4, 2)
     )
     assert (rounded.tau_b, "less than a step apart" in caption(rounded)) == (None, True)
+    assert finding(rounded).endswith(" reversed by a step or more")
 
 
 SHOWN = {text: rules.greatest_of(text) for text in ("< .001", "< .01", "< .05", "≥ .05")}
@@ -140,7 +148,7 @@ def test_a_page_shows_the_systems_in_the_other_settings(
     for setting in ("main", "held"):
         page = client.get(address(cast, setting=setting)).content.decode()
         assert "not tested yet" not in page
-        assert "Of 1 pair, “Held-out” keeps the order of 0 and reverses 1; 0 have equal figures." in page
+        assert "Of 1 pair, “Held-out” keeps the order of 0 and reverses 1; 0 are equal." in page
         assert "by accuracy is left after Holm over 2 settings; by single tests one is ahead in 1." in page
         assert page.count("Kendall’s τ-b −1.00") == 1
         svg = client.get(address(cast, "board-compare-file", "svg", setting=setting, table="main-held"))

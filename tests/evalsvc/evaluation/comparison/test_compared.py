@@ -64,7 +64,7 @@ def test_the_method_names_the_tests_that_the_comparison_has(
     give_teams(cast, benchmark)
     over_runs, over_items = (
         "Welch’s t over runs, two-sided, ",
-        "aired randomisation and bootstrap over items, ",
+        "paired randomisation and bootstrap over items, ",
     )
     for names, found in (
         (("Net", "Tree"), [True, False]),

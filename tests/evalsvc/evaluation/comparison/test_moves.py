@@ -146,8 +146,14 @@ def test_a_change_is_stated_only_of_figures_of_the_same_runs(setting: Setting, c
     """A precision that one version withheld for a run of few claims made a change of the other sign."""
 
     def changed() -> dict[str, bool]:
-        found = moves(Setting.objects.get(), 2).systems
-        return {move.row.system.name: move.changes["micro_f1"].difference is not None for move in found}
+        report = moves(Setting.objects.get(), 2)
+        known = {
+            move.row.system.name: move.changes["micro_f1"].difference is not None for move in report.systems
+        }
+        ranked = {move.row.system.name for move in report.systems if move.rank_before and move.rank_after}
+        assert ranked == {name for name, is_known in known.items() if is_known}
+        assert all({each.name for each in pair} <= ranked for pair in report.turned)
+        return known
 
     labels = zip(RELATION_GOLD, [*EARLIER[:3], *["part_of"] * 3], strict=True)
     lines = [{"id": line["id"], "label": label} for line, label in labels]

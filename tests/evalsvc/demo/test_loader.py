@@ -91,7 +91,7 @@ def check_corrected(setting: Setting) -> None:
     for subject in Job.objects.filter(kind=board_tests.KIND).values_list("subject", flat=True):
         run_job(board_tests.KIND, subject)
     lead = Client().get("/boards/harbour-relations/").context["reversals_lead"]
-    assert lead == "7 reversals of 3 pairs. For 6 of them tests confirm both orders."
+    assert lead == "7 reversals of 3 pairs by shown digits. For 6 of them tests confirm both orders."
     verdicts = [check.verdict for row in shown.reported(setting, None).checks.values() for check in row]
     assert verdicts == ["possible", "impossible", "undecidable", "undecidable"]
 

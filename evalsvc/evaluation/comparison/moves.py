@@ -169,11 +169,9 @@ class Moves:
     def turned(self) -> list[tuple[BoardSystem, BoardSystem]]:
         """Pairs of the first 50 systems whose order by the main measure turned, the widest first.
 
-        Who was ahead before stands first, who is now second. Both differences have a shown digit; while gold
-        is hidden there are none, as runs of a system may differ in which of them have figures.
+        Who was ahead before stands first, who is now second. Both differences have a shown digit, of systems
+        with exact figures of the same runs.
         """
-        if self.hidden:
-            return []
         before, after = self.before.ordering, self.after.ordering
         led, leads = (direction_finder(each.measure) for each in (before, after))
         systems = self.after.systems

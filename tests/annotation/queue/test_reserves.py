@@ -315,7 +315,7 @@ def test_calls_made_before_a_merge_stay_those_of_the_former_labels_in_large_proj
 
 @pytest.mark.parametrize("second", ["B", "C"])
 def test_a_call_that_ended_is_followed_by_none_under_other_labels(second: str) -> None:
-    """Who was offered it knew of the dispute; one more call told on which the others gave merged labels."""
+    """Who was offered it knew of the dispute; one more call showed which ones had merged labels."""
     project = project_with_items(1, k=2)
     quality_settings.set_quality_options(project, by=curator(), calls_extra=True)
     item = answered_item(project, ["A"], [second])
@@ -330,7 +330,7 @@ def test_a_call_that_ended_is_followed_by_none_under_other_labels(second: str) -
 
 @pytest.mark.parametrize("others", [["A"], ["B"]])
 def test_no_call_is_made_where_a_deletion_emptied_an_answer(others: list[str]) -> None:
-    """Else it told which sentences had the label that was deleted."""
+    """Else it showed which sentences had the label that was deleted."""
     project = project_with_items(1, k=3)
     quality_settings.set_quality_options(project, by=curator(), calls_extra=True)
     item = answered_item(project, others, others)

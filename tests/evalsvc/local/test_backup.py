@@ -115,9 +115,9 @@ def test_a_restore_ends_all_access_but_passwords_as_it_may_have_been_taken_away_
     with empty_installation(either_database, tmp_path, request):
         call_command("restore", str(backup), *options)
         assert ways_in() == dict.fromkeys(("token", "link", "session", "reset"), stays) | {"password": True}
-    said = capsys.readouterr().out
-    assert f"State of {json.loads((backup / 'manifest.json').read_text())['at']}." in said
-    assert ("reset links have ended" in said, "may be in force again" in said) == (not stays, True)
+    output = capsys.readouterr().out
+    assert f"State of {json.loads((backup / 'manifest.json').read_text())['at']}." in output
+    assert ("reset links have ended" in output, "may be in force again" in output) == (not stays, True)
 
 
 def uncounted() -> int:

@@ -117,7 +117,7 @@ def test_recomputing_runs_an_older_job_that_waits_behind_a_newer_one(
 
 
 def test_recomputing_takes_over_the_job_of_a_worker_that_was_killed(tmp_path: Path) -> None:
-    """It waited for ever, and said nothing, where no other process releases lapsed leases."""
+    """It waited for ever, without a word, where no other process releases lapsed leases."""
     run("create_project", "Trial", k=1)
     project = Project.objects.get()
     lapsed = timezone.now() - timedelta(minutes=5)

@@ -16,7 +16,6 @@ from evalsvc.evaluation.disclosure.shown_tests import ShownTest
 from evalsvc.evaluation.pages import charts
 
 NO_D = "Cohen’s d needs several runs of both systems"
-D_HELD_BACK = "not shown while the gold is hidden"
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,8 @@ def differences(comparison: Comparison, a: int, b: int) -> list[dict[str, Any]]:
             noun = "class" if remark else "other measure"
             title = f"Differences by {counted(len(rows), noun, 'classes' if remark else '')}"
             axis = charts.interval_axis(scale) if scale else ""
-            groups.append({"title": title, "remark": remark, "axis": axis, "rows": rows})
+            effects = any(test.p is not None for _, test in tests)
+            groups.append({"title": title, "remark": remark, "axis": axis, "rows": rows, "effects": effects})
     return groups
 
 
@@ -90,5 +90,5 @@ def _difference(tested: tables.Tested, test: ShownTest, scale: Scale | None, a: 
         effect=f"{test.word}{'' if test.winner is not None else ' (not confirmed)'}" if test.word else "",
         reason=test.reason,
         confirmed=test.winner is not None,
-        no_d="" if test.d is not None else test.reason or (NO_D if test.p is not None else D_HELD_BACK),
+        no_d="" if test.d is not None else test.reason or NO_D,
     )

@@ -96,6 +96,21 @@ def test_each_dash_of_a_difference_has_its_reason(
     assert "is undefined for “Rules”: not computed for this form" in client.get(ranked).context["paragraph"]
 
 
+@pytest.mark.parametrize("disclosure", ["open", "hidden"])
+def test_effect_sizes_have_columns_only_where_the_gold_is_open(
+    client: Client,
+    cast: BenchmarkCast,
+    benchmark: Benchmark,
+    monkeypatch: pytest.MonkeyPatch,
+    disclosure: str,
+) -> None:
+    monkeypatch.setattr(Policy, "step", lambda self, key, claims=None: 0.02)
+    Setting.objects.update(disclosure=disclosure, measures=["micro_f1"])
+    page = compute(client, cast, "Net", "Tree")
+    assert "% interval</th>" in page
+    assert ('<th scope="col">Effect</th>' in page) == (disclosure == "open")
+
+
 def test_a_waiting_comparison_updates_itself_and_can_be_cancelled(
     client: Client,
     cast: BenchmarkCast,

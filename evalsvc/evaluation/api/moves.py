@@ -17,6 +17,7 @@ from evalsvc.evaluation.api.lookups import setting_of
 from evalsvc.evaluation.api.shown_settings import VersionSerializer
 from evalsvc.evaluation.boards.systems import BoardSystem
 from evalsvc.evaluation.comparison import moves
+from evalsvc.evaluation.comparison.label_moves import LabelMove
 from evalsvc.evaluation.comparison.moves import Moves
 
 
@@ -42,7 +43,7 @@ class SystemMoveSerializer(serializers.Serializer[moves.SystemMove]):
     runs_after_alone = serializers.IntegerField()
 
 
-class LabelMoveSerializer(serializers.Serializer[moves.LabelMove]):
+class LabelMoveSerializer(serializers.Serializer[LabelMove]):
     name = serializers.CharField(source="label")
     gold_before = serializers.IntegerField()
     gold_after = serializers.IntegerField()

@@ -14,7 +14,8 @@ from evalsvc.core.web.figures import DataTable
 from evalsvc.core.web.formatting import DASH, listed, measured, percent, points, quoted, signed
 from evalsvc.core.web.tables import Cell, Head, PaperTable, download
 from evalsvc.evaluation.comparison import moves
-from evalsvc.evaluation.comparison.moves import Change, Moves, SystemMove
+from evalsvc.evaluation.comparison.label_moves import Change
+from evalsvc.evaluation.comparison.moves import Moves, SystemMove
 from evalsvc.evaluation.measures.menu import Measure, as_shown
 from evalsvc.evaluation.pages.boards import setting_or_404
 

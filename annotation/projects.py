@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.text import slugify
 
 from annotation import roles
-from annotation.consensus import item_state, recomputation
+from annotation.consensus import applied_decisions, recomputation
 from annotation.consensus.majority import MAJORITY, MAJORITY_NA
 from annotation.models import Adjudication, Annotator, Item, Member, Policy, Project, PublicationReader
 from annotation.models.voting import ANY_VOTES
@@ -230,10 +230,10 @@ def _reopen_all(project: Project, *, by: User) -> None:
     disputed = project.items.filter(state=Item.State.DISPUTED)  # some may be decided at this moment
     both = (items | disputed).order_by("pk")
     list(both.select_for_update(no_key=True).values_list("pk", flat=True))
-    item_state.outdate_decisions(items)
+    applied_decisions.outdate_decisions(items)
     on_answers = decided.exclude(votes_key=ANY_VOTES).order_by()
     record(project, "decisions reopened", by=by, before=on_answers.count(), after=0)
-    item_state.reopen(on_answers.active())
+    applied_decisions.reopen(on_answers.active())
     on_answers.update(lapsed=False)
 
 

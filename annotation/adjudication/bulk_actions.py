@@ -15,7 +15,7 @@ from django.db.models import QuerySet
 
 from annotation.adjudication import decisions
 from annotation.adjudication.unanswerable_items import answerable
-from annotation.consensus import item_state, pending_recomputation, recomputation
+from annotation.consensus import applied_decisions, item_state, pending_recomputation, recomputation
 from annotation.consensus.rules import Rules
 from annotation.models import Adjudication, Item, Project
 from annotation.queue import quality_settings
@@ -138,13 +138,13 @@ def _states_after(project: Project, items: Sequence[Item], action: str) -> dict[
         for item in chunk:
             records[item.pk].decisions = _left(records[item.pk].decisions)
             item.asked += item.state == SETTLED
-            item_state.derive_state(item, records[item.pk], rules, item_state.DecisionChanges())
+            item_state.derive_state(item, records[item.pk], rules, applied_decisions.DecisionChanges())
             states[item.pk] = item.state
     return states
 
 
 def _left(applicable: Sequence[Adjudication]) -> list[Adjudication]:
-    """Return the lapsed decisions, outdated unless an exclusion is undone (`item_state.reopen`)."""
+    """Return the lapsed decisions, outdated unless an exclusion is undone (`applied_decisions.reopen`)."""
     excluded = any(each.is_exclusion for each in applicable if not each.lapsed)
     lapsed = [each for each in applicable if each.lapsed]
     for each in lapsed:
@@ -224,7 +224,7 @@ def _change(project: Project, items: Sequence[Item], action: str, by: User, valu
     if action == EXCLUDE:
         decisions.exclude_items(project, items, by=by, **values)
         return
-    item_state.reopen(Adjudication.objects.filter(item__in=pks).active())
+    applied_decisions.reopen(Adjudication.objects.filter(item__in=pks).active())
     settled = [item.pk for item in items if item.state == SETTLED]
     item_state.ask_one_more(Item.objects.filter(pk__in=settled))
     recomputation.recompute_items(project, pks)

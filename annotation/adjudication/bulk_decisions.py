@@ -15,7 +15,7 @@ from annotation.adjudication import decisions, dispute_list
 from annotation.adjudication.dispute_list import DisputeFilters
 from annotation.adjudication.item_access import was_in_dispute
 from annotation.adjudication.unanswerable_items import UNANSWERABLE
-from annotation.consensus import item_state, pending_recomputation, recomputation
+from annotation.consensus import applied_decisions, pending_recomputation, recomputation
 from annotation.consensus.choices import payload_of
 from annotation.consensus.item_state import answers_needed, counted_answers, mark_asked_again
 from annotation.consensus.majority import OpenPart, OpenParts
@@ -200,7 +200,7 @@ def undo(project: Project, bulk: UUID, *, by: User, preview: bool = False) -> in
     if preview:
         return len(made)
     undone = Adjudication.objects.filter(pk__in=[decision.pk for decision in made])
-    item_state.reopen(undone)
+    applied_decisions.reopen(undone)
     undone.update(lapsed=False)
     recomputation.recompute_items(project, items)
     before = {"reason": made[0].reason, "decided": len(made)}

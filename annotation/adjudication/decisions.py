@@ -16,7 +16,7 @@ from django.utils.crypto import salted_hmac
 from annotation.adjudication import unanswerable_items
 from annotation.adjudication.precedents import Precedent, precedents
 from annotation.adjudication.unanswerable_items import SkipNote
-from annotation.consensus import item_state, pending_recomputation, recomputation
+from annotation.consensus import applied_decisions, item_state, pending_recomputation, recomputation
 from annotation.consensus.item_state import counted_answers
 from annotation.consensus.majority import MAJORITY, MAJORITY_NA, ChoiceCount, OpenParts, Verdict
 from annotation.consensus.rules import Rules
@@ -166,7 +166,7 @@ def _former_decision(item: Item, user: User, rules: Rules) -> FormerDecision | N
     decision = shown.order_by("-pk").first()
     if decision is None:
         return None
-    payload = None if decision.finding else item_state.decided_payload(decision, rules)
+    payload = None if decision.finding else applied_decisions.decided_payload(decision, rules)
     return FormerDecision(payload, decision.finding, decision.reason)
 
 
@@ -224,7 +224,7 @@ def decide(
         raise _not_disputed(item)
     # this decision replaces them
     item.adjudications.filter(votes_key=votes_key).update(lapsed=False)
-    item_state.outdate_decisions(Item.objects.filter(pk=item.pk))
+    applied_decisions.outdate_decisions(Item.objects.filter(pk=item.pk))
     decision = Adjudication.objects.create(
         item=item,
         by=by,
@@ -316,7 +316,7 @@ def ask_one_more(item: Item, *, by: User) -> Item:
     answers = Answer.objects.filter(item=item).active()
     k = item_state.answers_needed(item, project)
     if len(item_state.counted_answers(answers, k=k)) < k:  # disputed as its decision is out of date
-        item_state.outdate_decisions(Item.objects.filter(pk=item.pk))
+        applied_decisions.outdate_decisions(Item.objects.filter(pk=item.pk))
     else:
         item_state.ask_one_more(Item.objects.filter(pk=item.pk))
         item.refresh_from_db(fields=["asked", "called"])
@@ -355,6 +355,6 @@ def reopen(item: Item, *, by: User) -> Adjudication:
             "Somebody else decided this sentence.",
             hint="They or a curator of the project can reopen it.",
         )
-    item_state.reopen(Adjudication.objects.filter(pk=decision.pk))
+    applied_decisions.reopen(Adjudication.objects.filter(pk=decision.pk))
     item_state.update_state(item)
     return decision

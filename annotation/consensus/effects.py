@@ -10,13 +10,8 @@ from typing import Protocol
 from django.db import transaction
 
 from annotation.consensus import recomputation
-from annotation.consensus.item_state import (
-    DecisionChanges,
-    ItemRecords,
-    answers_needed,
-    counted_answers,
-    derive_state,
-)
+from annotation.consensus.applied_decisions import DecisionChanges
+from annotation.consensus.item_state import ItemRecords, answers_needed, counted_answers, derive_state
 from annotation.consensus.rules import Rules
 from annotation.models import Adjudication, Answer, Item, ItemCount, Project
 from annotation.models.item import ItemQuerySet

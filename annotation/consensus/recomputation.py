@@ -13,9 +13,9 @@ from django.db import transaction
 from django.db.models import Sum, TextField
 from django.db.models.functions import Cast, Length
 
+from annotation.consensus.applied_decisions import DecisionChanges
 from annotation.consensus.item_state import (
     FIELDS,
-    DecisionChanges,
     ItemRecords,
     derive_state,
     is_asked_again,

@@ -9,9 +9,10 @@ from itertools import pairwise
 from typing import Any
 
 from annotation.consensus import item_state, recomputation
+from annotation.consensus.applied_decisions import DecisionChanges
 from annotation.consensus.effects import WAITING
 from annotation.consensus.facts import WITH_GOLD, Fact, facts_of
-from annotation.consensus.item_state import DecisionChanges, ItemRecords
+from annotation.consensus.item_state import ItemRecords
 from annotation.consensus.rules import Rules, labels_in
 from annotation.models import Item, Project
 from annotation.ontology.plans import PlannedStep, stages

@@ -61,7 +61,8 @@ def check_log(result: LoadResult, project: int, journal: list[list[str]]) -> Non
 
 def _counted(item: object, answers_of: dict[int, list]) -> int:
     """Return the number of answers behind the stored outcome, from its votes key."""
-    from annotation.consensus.item_state import counted_answers, votes_digest
+    from annotation.consensus.applied_decisions import votes_digest
+    from annotation.consensus.item_state import counted_answers
 
     own = answers_of.get(item.pk, [])  # type: ignore[attr-defined]
     for n in range(len(own) + 1):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from annotation import projects
 from annotation.adjudication import bulk_actions, bulk_decisions, decisions, dispute_list, second_readings
-from annotation.consensus import item_state, majority
+from annotation.consensus import applied_decisions, majority
 from annotation.consensus.rules import label_names
 from annotation.models import Adjudication, Answer, Item, Project
 from annotation.ontology import guideline_versions, inventory, plans, versions
@@ -203,7 +203,7 @@ def expected(item: Item, project: Project) -> tuple[str, Payload | None]:
     raw = [a.payload for a in item.answers.order_by("position") if counts(a)][:k]
     mapped = [mapping.payload(payload).payload for payload in raw]
     verdict = majority.decide(mapped, kind="relations", policy=project.policy, k=k)
-    key = item_state.votes_digest(raw, mapped) if raw else ""
+    key = applied_decisions.votes_digest(raw, mapped) if raw else ""
     names = {choice.name for choice in inventory.inventory(project, "relation")}
     for decision in item.adjudications.applicable():
         decided = mapping.payload(decision.payload)

@@ -106,7 +106,8 @@ def _progress() -> str:
 
 def is_stalled(health: QueueHealth) -> bool:
     """True if jobs wait for long, none runs and none ended lately."""
-    return health.oldest_seconds > STALLED_SECONDS and not (health.running or health.done or health.failed)
+    progress = health.running or health.done or health.failed or health.refused
+    return health.oldest_seconds > STALLED_SECONDS and not progress
 
 
 CHECKS: dict[str, Callable[[], str]] = {
@@ -133,7 +134,16 @@ QUEUE_METRICS: list[tuple[str, str, Callable[[QueueHealth], float | None]]] = [
     ("oldest_job_seconds", "Waiting time of the oldest due job.", lambda health: health.oldest_seconds),
     ("workers_active", "Workers that were active in the last minute.", lambda health: health.active_workers),
     ("jobs_done_last_hour", "Jobs done in the last hour.", lambda health: health.done),
-    ("jobs_failed_last_hour", "Jobs that failed in the last hour.", lambda health: health.failed),
+    (
+        "jobs_failed_last_hour",
+        "Jobs that failed in the last hour, refused files aside.",
+        lambda health: health.failed,
+    ),
+    (
+        "jobs_refused_last_hour",
+        "Imports refused for their file in the last hour.",
+        lambda health: health.refused,
+    ),
     ("job_seconds_mean", "Mean duration of the last 50 jobs.", lambda health: health.mean_seconds),
     ("job_seconds_p95", "95th percentile of their duration.", lambda health: health.p95_seconds),
 ]

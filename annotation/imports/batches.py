@@ -25,7 +25,7 @@ from evalsvc.core.formats import brat
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.registry import format_of, formats
 from evalsvc.core.formats.text_lines import GZIP, Limits
-from evalsvc.core.jobs.exceptions import InputFault
+from evalsvc.core.jobs.exceptions import REFUSED, InputFault
 from evalsvc.core.jobs.lease import Progress, fenced
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import enqueue, request_cancel, restart
@@ -171,7 +171,7 @@ def load(batch: Batch, progress: Progress) -> Store:
                 problems.raise_if_any()
     except FileRejected as refused:
         _note(batch, refused.problems)
-        raise InputFault("refused", refused.problems.summary()) from refused
+        raise InputFault(REFUSED, refused.problems.summary()) from refused
     _note(batch, problems)
 
     def finish() -> None:
@@ -200,7 +200,7 @@ def mirror_job(job: Job) -> None:
         Job.State.QUEUED: Batch.State.RECEIVED,
         Job.State.RUNNING: Batch.State.RUNNING,
         Job.State.CANCELLED: Batch.State.CANCELLED,
-        Job.State.FAILED: Batch.State.REFUSED if job.error_code == "refused" else Batch.State.FAILED,
+        Job.State.FAILED: Batch.State.REFUSED if job.error_code == REFUSED else Batch.State.FAILED,
     }
     state = states.get(Job.State(job.state))
     if state is None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+REFUSED = "refused"  # code of a job whose file is not as required
+
 
 class InputFault(Exception):
     """The input cannot be processed; trying again would change nothing."""

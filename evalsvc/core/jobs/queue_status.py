@@ -11,12 +11,12 @@ from statistics import fmean, quantiles
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Count, Min, Q, QuerySet
+from django.db.models import Case, Count, Min, Q, QuerySet, Value, When
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from evalsvc.core.jobs import kinds
-from evalsvc.core.jobs.exceptions import caught
+from evalsvc.core.jobs.exceptions import REFUSED, caught
 from evalsvc.core.jobs.models import Job, Worker
 from evalsvc.core.jobs.processes import process_name
 from evalsvc.core.jobs.queue import current_drain, due
@@ -39,7 +39,10 @@ class JobForecast:
 
 @dataclass(frozen=True, slots=True)
 class QueueHealth:
-    """Jobs and workers of one queue, and results of the last hour."""
+    """Jobs and workers of one queue, and results of the last hour.
+
+    A refused file is no failed job: its sender corrects it.
+    """
 
     queue: str
     waiting: int
@@ -50,6 +53,7 @@ class QueueHealth:
     oldest_seconds: float
     done: int
     failed: int
+    refused: int
     mean_seconds: float | None
     p95_seconds: float | None
     last_ended_at: datetime | None
@@ -141,12 +145,13 @@ def queue_health() -> list[QueueHealth]:
     waiting = jobs.filter(state=State.QUEUED, run_after__lte=Now()).values_list("queue")
     running = jobs.filter(state=State.RUNNING).annotate(leased=Q(lease_until__gt=Now()))
     ended = jobs.filter(queue__in=settings.JOB_QUEUES, state__in=Job.ENDED, ended_at__gte=Now() - AN_HOUR)
+    refused = Case(When(error_code=REFUSED, then=Value("refused")), default="state")
     seen = Worker.objects.annotate(active=Q(heard_at__gte=Now() - ACTIVE_WITHIN))
     rows = (
         _by_queue(waiting.annotate(Count("pk"), Min("run_after"))),
         _by_queue(running.values_list("queue", "worker", "leased")),
         _by_queue(seen.values_list("queue", "name", "active", "heard_at")),
-        _by_queue(ended.values_list("queue", "state").annotate(Count("pk"))),
+        _by_queue(ended.annotate(result=refused).values_list("queue", "result").annotate(Count("pk"))),
         _by_queue((job.queue, job) for job in recently_ended()),
     )
     return [_health(queue, *(each[queue] for each in rows)) for queue in settings.JOB_QUEUES]
@@ -176,6 +181,7 @@ def _health(
         oldest_seconds=max((timezone.now() - oldest).total_seconds(), 0.0) if oldest else 0.0,
         done=results.get(State.DONE, 0),
         failed=results.get(State.FAILED, 0),
+        refused=results.get("refused", 0),
         mean_seconds=fmean(times) if times else None,
         p95_seconds=quantiles(times, n=20)[-1] if len(times) > 1 else None,
         last_ended_at=max((job.ended_at for job in jobs), default=None),

@@ -159,11 +159,14 @@ def test_an_ended_job_has_no_forecast() -> None:
 
 
 def test_the_health_of_a_queue_counts_waiting_running_and_ended_jobs() -> None:
-    put("a", 4)
+    put("a", 6)
     transitions.complete(take(), lambda: None)
     transitions.fail(take(), code="defect", reason="For the test.")
+    for _ in range(2):
+        transitions.fail(take(), code="refused", reason="For the test.")
     take()
     Job.objects.filter(state="queued").update(run_after=Now() - timedelta(minutes=1))
     score = {health.queue: health for health in queue_status.queue_health()}["score"]
     assert (score.waiting, score.running, score.done, score.failed, score.workers) == (1, 1, 1, 1, 1)
+    assert score.refused == 2, "no failed jobs: the alert counts those"
     assert 60 <= score.oldest_seconds < 3_600

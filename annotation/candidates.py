@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
+from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import F
 from django.db.models.functions import Coalesce, Now
@@ -120,7 +121,7 @@ def drawn(ids: Sequence[str], seed: str, n: int) -> list[str]:
 def read_scores(file: BinaryIO, *, limits: Limits = LIMITS) -> dict[str, float]:
     """Return the greatest claim but N/A of each line of a prediction file; a plain label counts 1."""
     problems = Problems()
-    format = recognise_source(file, problems=problems, accepted=formats("predictions"))
+    format = recognise_source(file, problems=problems, accepted=formats("predictions"), limits=limits)
     scores: dict[str, float] = {}
     for _, prediction in open_predictions(file, format=format, problems=problems, limits=limits):
         match prediction:
@@ -135,13 +136,10 @@ def read_scores(file: BinaryIO, *, limits: Limits = LIMITS) -> dict[str, float]:
     return scores
 
 
-WEB_LIMITS = Limits(1 << 27, 500_000)
-
-
 def read_scores_in_web(file: BinaryIO, by: User) -> dict[str, float]:
     """Read a prediction file while few threads do."""
     with places.files.taken(by.pk):
-        return read_scores(file, limits=WEB_LIMITS)
+        return read_scores(file, limits=Limits(1 << 27, 500_000, settings.UPLOAD_MAX_LINE_BYTES))
 
 
 @dataclass(frozen=True)

@@ -165,7 +165,7 @@ def load(batch: Batch, progress: Progress) -> Store:
                 )
             source.seek(0)
             scheme = batch.options.get("scheme")
-            batch.format = batch.format or format_of(source, scheme=scheme, problems=problems)
+            batch.format = batch.format or format_of(source, scheme=scheme, problems=problems, limits=limits)
             store = LOADERS[batch.what](batch, source, problems, limits, progress)
             if batch.options.get("on_error") == "refuse-file":
                 problems.raise_if_any()

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO
 
+import msgspec
 from django.db import transaction
 
 from annotation.consensus.rules import label_names
@@ -20,6 +21,7 @@ from evalsvc.core.formats.label_mapping import Payload
 from evalsvc.core.formats.negative_class import USUAL
 from evalsvc.core.formats.problems import Problems, did_you_mean
 from evalsvc.core.formats.readers import open_gold, open_items
+from evalsvc.core.formats.records import item_object
 from evalsvc.core.formats.registry import formats
 from evalsvc.core.formats.text_lines import Limits
 from evalsvc.core.jobs.lease import Progress
@@ -128,8 +130,21 @@ def read_item_lines(
         options["column"] = int(batch.options["column"])
     if batch.what == Batch.What.GOLD:
         options["with_text"] = True
-        return open_gold(file, format=batch.format, problems=problems, limits=limits, **options)
-    return open_items(file, format=batch.format, problems=problems, limits=limits, **options)
+    read = open_gold if batch.what == Batch.What.GOLD else open_items
+    lines = read(file, format=batch.format, problems=problems, limits=limits, **options)
+    return _writable(lines, problems, limits.max_line_bytes)
+
+
+def _writable(lines: Iterable[NumberedItem], problems: Problems, most: int) -> Iterator[NumberedItem]:
+    """Yield the items that fit into a line of a release, which can be imported again."""
+    for line, item in lines:
+        # a character has 6 bytes at most, in a list of tokens a few more; others are not measured
+        size = len(msgspec.json.encode(item_object(item))) if len(item.text or "") > most >> 4 else 0
+        if size > most:
+            value, expected = f"{size:,} bytes as a JSON line", f"at most {most:,} bytes"
+            problems.add("line_too_long", line=line, value=value, expected=expected, hint="Split the text.")
+        else:
+            yield line, item
 
 
 def fitting_lines(lines: Iterable[NumberedItem], batch: Batch, problems: Problems) -> Iterator[NumberedItem]:

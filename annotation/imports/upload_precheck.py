@@ -6,6 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 from typing import Any, BinaryIO
 
+from django.conf import settings
+
 from annotation.models import Batch
 from annotation.testset import Kind
 from evalsvc.core.errors.exceptions import DomainError
@@ -104,7 +106,7 @@ def _require_options(
     if reader is None or not set(asked) & set(reader.options):
         return
     # a larger file is left to the job, which asks as well
-    limits = Limits(max_bytes=MOST_READ)
+    limits = Limits(max_bytes=MOST_READ, max_line_bytes=settings.UPLOAD_MAX_LINE_BYTES)
     items = open_items(upload, format=format_key, problems=Problems(), limits=limits, **options)
     try:
         for _ in islice(items, SAMPLE):
@@ -123,9 +125,9 @@ def _first_lines(upload: Any) -> list[str]:
     if head:
         return [head]
     lines: list[str] = []
-    size = 0
+    size, limits = 0, Limits(max_line_bytes=settings.UPLOAD_MAX_LINE_BYTES)
     try:
-        for at, text in read_lines(upload, problems=Problems()):
+        for at, text in read_lines(upload, problems=Problems(), limits=limits):
             lines += [text] if text.strip() and len(lines) < SAMPLE else []
             size += 1 + len(text)
             # a single line may be a header: read on to see if rows follow

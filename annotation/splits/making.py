@@ -25,7 +25,7 @@ from evalsvc.core.formats.negative_class import USUAL
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.readers import open_items, read_by_job
 from evalsvc.core.formats.registry import formats, recognise_source
-from evalsvc.core.formats.text_lines import LIMITS, Limits
+from evalsvc.core.formats.text_lines import UNLIMITED, Limits
 from evalsvc.core.jobs.exceptions import InputFault
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.queue import enqueue
@@ -100,7 +100,7 @@ class Preview:
 def items_of(test_set: TestSet) -> list[SplitItem]:
     """Return the keys of the lines of a set, in order."""
     source = verified_lines(test_set)
-    lines = open_items(source, format=jsonl_items.FORMAT.key, problems=Problems(), limits=LIMITS)
+    lines = open_items(source, format=jsonl_items.FORMAT.key, problems=Problems(), limits=UNLIMITED)
     return [_positive(split_item(item), {test_set.negative}) for _, item in lines]
 
 
@@ -222,12 +222,13 @@ def leakage_of(
     if format and format not in accepted:
         detail = f"Unknown format {format[:40]!r}. Use one of: {', '.join(accepted)}."
         raise DomainError("unknown_format", detail, field="format")
-    found = format or recognise_source(file, problems=problems, accepted=accepted)
+    line_bytes = settings.UPLOAD_MAX_LINE_BYTES
+    limits = Limits(most << 10, most, line_bytes) if most else Limits(max_line_bytes=line_bytes)
+    found = format or recognise_source(file, problems=problems, accepted=accepted, limits=limits)
     if most and read_by_job(found, "items"):
         detail = f"{accepted[found].title} is read by command only."
         hint = f"Use manage.py leakage {test_set.slug} FILE."
         raise DomainError("bad_format", detail, hint=hint, field="format")
-    limits = Limits(most << 10, most) if most else LIMITS
     lines = open_items(file, format=found, problems=problems, limits=limits)
     negatives = {test_set.negative, *USUAL, *accepted[found].negatives}
     train = [_positive(split_item(item), negatives) for _, item in lines]

@@ -17,7 +17,7 @@ from annotation.testset import TestSet, TestSetRow, verified_batches
 from evalsvc.core.formats import jsonl_items, npy
 from evalsvc.core.formats.old_labels import OldLabels
 from evalsvc.core.formats.problems import FileRejected, Problem, Problems
-from evalsvc.core.formats.text_lines import Limits
+from evalsvc.core.formats.text_lines import UNLIMITED
 from evalsvc.core.jobs.exceptions import InputFault, RetryLater
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.transitions import Store
@@ -44,7 +44,6 @@ from workers.scoring.scorer import report_of
 
 PIECE_BYTES = 1 << 18
 SHARES = ("precision", "recall", "f1")
-UNLIMITED = Limits(1 << 60, 1 << 60, 1 << 60)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from evalsvc.core import formats as package
 from evalsvc.core.formats.documents import Document, Unit
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.tag_schemes import Scheme
-from evalsvc.core.formats.text_lines import LONGEST_MAGIC, Source, peek, read_lines
+from evalsvc.core.formats.text_lines import LIMITS, LONGEST_MAGIC, Limits, Source, peek, read_lines
 
 SAMPLE = 50
 HTML = re.compile(r"\s*<(?:!doctype|html|\?xml|head|body)\b", re.IGNORECASE)
@@ -253,6 +253,7 @@ def recognise_source(
     problems: Problems | None = None,
     accepted: Collection[str] = (),
     catch_all: bool = True,
+    limits: Limits = LIMITS,
 ) -> str:
     """Return the format of a file by its content, or reject it.
 
@@ -266,7 +267,8 @@ def recognise_source(
     file: Any = source if hasattr(source, "seek") else None
     position = file.tell() if file is not None else 0
     head = peek(source)
-    lines = [head] if head else [text for _, text in islice(read_lines(source, problems=problems), SAMPLE)]
+    read = read_lines(source, problems=problems, limits=limits)
+    lines = [head] if head else [text for _, text in islice(read, SAMPLE)]
     if file is not None:
         file.seek(position)
     key, known = recognise(lines), formats()
@@ -314,12 +316,12 @@ def stated_format(format: str, scheme: str | None, recognised: str = "") -> str:
     return next((key for key, known in formats("items").items() if known.needs_scheme), "")
 
 
-def format_of(source: Source, *, scheme: str | None, problems: Problems) -> str:
+def format_of(source: Source, *, scheme: str | None, problems: Problems, limits: Limits) -> str:
     """Return the format of a file whose tag scheme may be stated."""
     if not scheme:
-        return recognise_source(source, problems=problems)
+        return recognise_source(source, problems=problems, limits=limits)
     try:
-        recognised = recognise_source(source)
+        recognised = recognise_source(source, limits=limits)
     except FileRejected:
         recognised = ""
     return stated_format("", scheme, recognised)

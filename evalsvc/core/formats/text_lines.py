@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import zlib
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -41,10 +42,11 @@ class Limits(msgspec.Struct, frozen=True):
 
     max_bytes: int = 1 << 30
     max_lines: int = 10_000_000
-    max_line_bytes: int = 1 << 20
+    max_line_bytes: int = 4_000_000
 
 
 LIMITS = Limits()
+UNLIMITED = Limits(sys.maxsize, sys.maxsize, sys.maxsize)  # of frozen lines, which were checked as they came
 
 
 def read_lines(
@@ -78,7 +80,7 @@ def checked_line(raw: bytes, number: int, *, problems: Problems, limits: Limits)
             f"more than {limits.max_line_bytes:,} bytes",
             f"at most {limits.max_line_bytes:,} bytes",
         )
-        hint = "Write one object per line."
+        hint = "Write one object per line, and split long texts."
         problems.stop("line_too_long", line=number, value=size, expected=expected, hint=hint)
     return _decode(raw.rstrip(b"\r\n"), number, problems)
 

@@ -38,7 +38,9 @@ class LimitsSerializer(serializers.Serializer[Any]):
     unpacked_bytes = serializers.IntegerField()
     day_bytes = serializers.IntegerField(help_text="Maximum of a person's files of a day (UTC), unpacked.")
     lines = serializers.IntegerField()
-    line_bytes = serializers.IntegerField()
+    line_bytes = serializers.IntegerField(
+        help_text="Maximum of a line, and of a sentence or text as a line of JSON."
+    )
     import_lines = serializers.IntegerField(
         help_text="Maximum in a file of sentences, answers, predictions or gold."
     )

@@ -15,6 +15,7 @@ from evalsvc.core.formats import jsonl_items
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.readers import open_gold
 from evalsvc.core.formats.records import Entity, ItemLine
+from evalsvc.core.formats.text_lines import UNLIMITED
 from evalsvc.core.web.formatting import DASH, counted, number
 from evalsvc.core.web.span_lanes import Lane, PlainText, text_with_lanes
 from evalsvc.core.web.svg import element
@@ -60,7 +61,8 @@ def _lines(browser: Browser, ids: Sequence[str]) -> dict[str, ItemLine]:
     if not lines:
         return {}
     source = iter([line + b"\n" for line in lines])
-    items = open_gold(source, format=jsonl_items.FORMAT.key, problems=Problems(), with_text=True)
+    key = jsonl_items.FORMAT.key
+    items = open_gold(source, format=key, problems=Problems(), with_text=True, limits=UNLIMITED)
     return {item.id: item for _, item in items}
 
 

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from evalsvc.core.formats.problem_kinds import KINDS
 from evalsvc.core.formats.problems import FileRejected, Problem, Problems
-from evalsvc.core.formats.text_lines import read_lines
+from evalsvc.core.formats.text_lines import Limits, read_lines
 from evalsvc.core.web.formatting import count
 
 SHOWN = 8
@@ -97,9 +98,10 @@ def _excerpt(problems: Iterable[Problem], file: UploadedFile) -> list[ExcerptLin
         return []
     wanted = {min(bad) - 1, *bad}
     file.seek(0)
-    lines = []
+    lines, limits = [], Limits(max_line_bytes=settings.UPLOAD_MAX_LINE_BYTES)
     try:
-        for number, text in islice(read_lines(file, problems=Problems()), min(max(bad), MAX_SCANNED_LINES)):
+        read = read_lines(file, problems=Problems(), limits=limits)
+        for number, text in islice(read, min(max(bad), MAX_SCANNED_LINES)):
             if number in wanted:
                 lines.append(_line(number, text, bad.get(number)))
     except FileRejected:

@@ -10,8 +10,10 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.imports import batches
+from annotation.imports.upload_precheck import precheck
 from annotation.models import Batch
-from annotation.testset import TestSet, read_rows
+from annotation.splits.making import items_of
+from annotation.testset import TestSet, read_rows, verified_lines
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from evalsvc.core.formats.problem_kinds import KINDS
@@ -256,3 +258,40 @@ def test_the_manifest_records_the_origin_of_the_set() -> None:
     test_set = gold([sentence("s0", relations=["A"])]).test_set
     assert test_set.manifest["file"]["name"] == "lines.jsonl"
     assert json.loads(json.dumps(test_set.manifest))["labels_from"] == "data"
+
+
+def text_of(n: int) -> str:
+    return "Ada in Turin" + "\t" * n
+
+
+def exported(batch: Batch) -> list[str]:
+    assert batch.test_set
+    return [line.decode() for line in verified_lines(batch.test_set)]
+
+
+@pytest.mark.parametrize("most", [3_000, 6_000_000])
+def test_a_line_may_have_the_bytes_of_the_setting_and_is_exported_imported_again_and_split(
+    settings: Any, most: int
+) -> None:
+    settings.UPLOAD_MAX_LINE_BYTES = most
+    batch = gold([sentence("s0", text=text_of(most // 2 - 200), relations=["A"])])
+    assert (batch.state, batch.counts["items"]) == ("done", 1)
+    assert most - 400 < len(exported(batch)[0]) <= most
+    precheck(jsonl_file(exported(batch)), content="gold")
+    assert gold(exported(batch), version="2").state == "done"
+    assert [item.id for item in items_of(batch.test_set)] == ["s0"]
+    line = [sentence("s0", text=text_of(most), relations=["A"])]
+    with pytest.raises(DomainError, match=f"at most {most:,} bytes"):
+        precheck(jsonl_file(line), content="gold")
+    longer = gold(line, version="3")
+    assert [problem["code"] for problem in longer.problems] == ["line_too_long"]
+
+
+def test_a_text_that_no_line_of_a_release_could_hold_is_rejected(settings: Any) -> None:
+    settings.UPLOAD_MAX_LINE_BYTES = 3_000
+    table = ["id,text,spans,relations"] + [f'{n},{text_of(n)},"[]",[]' for n in (1_000, 2_000)]
+    batch = gold(table, kind="entities", format="csv-documents")
+    assert (batch.state, batch.problems[0]["code"], batch.problems[0]["line"]) == (
+        "refused", "line_too_long", 3,
+    )  # fmt: skip
+    assert gold(table[:2], kind="entities", version="2", format="csv-documents").state == "done"

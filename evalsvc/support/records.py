@@ -9,13 +9,14 @@ from django.contrib.admin.models import LogEntry as Correction
 from django.db.models import Model
 from django.forms import BaseModelForm, ModelForm
 from django.http import HttpRequest
-from django.utils import timezone
 
 from annotation.models import Batch, Member, Project
 from annotation.models.release import Download, Publication
 from annotation.testset import TestSet
+from evalsvc.core.accounts import users
 from evalsvc.core.accounts.forms import visible
 from evalsvc.core.accounts.models import ApiToken, Identity, Invitation, Team, TeamMember, User
+from evalsvc.core.accounts.users import person
 from evalsvc.core.activity.models import LogEntry
 from evalsvc.core.jobs.models import Job, JobEvent, Worker
 from evalsvc.evaluation.models import (
@@ -65,7 +66,8 @@ class People(Records):
     def save_model(self, request: HttpRequest, obj: Model, form: BaseModelForm[Any], change: bool) -> None:
         super().save_model(request, obj, form, change)
         if "email" in form.changed_data:
-            User.objects.filter(pk=obj.pk).update(email_set_at=timezone.now())
+            assert isinstance(obj, User)
+            users.record_new_email(obj, by=person(request))
 
 
 @register(Team, site=site)

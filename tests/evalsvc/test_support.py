@@ -107,6 +107,7 @@ def test_an_administrator_corrects_an_address_and_the_logs_name_both(
     assert User.objects.get(pk=kim.pk).password == kim.password
     assert User.objects.get(pk=kim.pk).email_since > kim.date_joined  # others had the address before
     assert [line for line in caplog.messages if "account_corrected" in line and "email" in line]
+    assert [line for line in caplog.messages if line.startswith(f"email_changed account={kim.pk}:kim by=")]
     assert LogEntry.objects.get().object_id == str(kim.pk)
 
 

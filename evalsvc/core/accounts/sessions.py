@@ -34,8 +34,9 @@ def _begin(sender: Any, request: HttpRequest, **kwargs: Any) -> None:
 
 
 def lock_active(user: User) -> None:
-    """Lock an account; reject one that was deactivated since the request began."""
-    if not User.objects.select_for_update(no_key=True).filter(pk=user.pk, is_active=True).exists():
+    """Lock an account; reject a request from before it was deactivated, or its access ended."""
+    locked = User.objects.select_for_update(no_key=True).filter(pk=user.pk, is_active=True).first()
+    if locked is None or locked.active_changed_at != user.active_changed_at:
         raise NotAllowed("not_known", "You are not logged in.", hint="Log in first.")
 
 

@@ -27,7 +27,7 @@ from django.views.decorators.http import require_POST
 from mozilla_django_oidc.auth import OIDCAuthenticationBackend
 from mozilla_django_oidc.views import OIDCAuthenticationCallbackView, OIDCAuthenticationRequestView
 
-from evalsvc.core.accounts import invitations, outgoing_mail, security_log, users
+from evalsvc.core.accounts import invitations, outgoing_mail, security_log, sessions, users
 from evalsvc.core.accounts.forms import ConfirmedForm
 from evalsvc.core.accounts.login_throttle import network_of, record_sign_on
 from evalsvc.core.accounts.models import Identity, User, folded_name
@@ -119,6 +119,7 @@ class Provider(OIDCAuthenticationBackend):
                     hint="Log in with it and disconnect it on that account's page.",
                 )
             if identity is None:
+                sessions.lock_active(self.request.user)
                 Identity.objects.create(
                     user=self.request.user, issuer=settings.OIDC_ISSUER, subject=claims["sub"]
                 )

@@ -17,7 +17,9 @@ from evalsvc.core.errors.exceptions import NotAllowed
 
 # Every request of the API reads these; as ORM queries they cost a sixth of labelling an item.
 BY_DIGEST = "SELECT * FROM teams_apitoken WHERE digest = %(digest)s AND revoked_at IS NULL"
-ACTIVE_USER = "SELECT * FROM teams_user WHERE id = %(user)s AND is_active"
+# asks for the token again: one that has just ended would else go with the account as it is afterwards
+ACTIVE_USER = """SELECT * FROM teams_user WHERE id = %(user)s AND is_active
+    AND EXISTS (SELECT 1 FROM teams_apitoken WHERE id = %(token)s AND revoked_at IS NULL)"""
 PREFIX = "evs_"
 Scope = ApiToken.Scope
 OF_TEAM = "A token of a team acts for the team alone, without the roles of its owner."
@@ -72,7 +74,7 @@ def find(secret: str) -> ApiToken | None:
     token = database.first(ApiToken, BY_DIGEST, digest=digest(secret))
     if token is None or (token.expires_at is not None and token.expires_at <= timezone.now()):
         return None
-    user = database.first(User, ACTIVE_USER, user=token.user_id)
+    user = database.first(User, ACTIVE_USER, user=token.user_id, token=token.pk)
     if user is None:
         return None
     if token.team_id:  # without rights of its own; roles are looked up by `team_of_token`

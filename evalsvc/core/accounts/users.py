@@ -12,11 +12,13 @@ from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import Now
 from django.http import Http404, HttpRequest
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.html import format_html
 
 from evalsvc.core.accounts import invitations, security_log, sessions
 from evalsvc.core.accounts.invitations import InvitationTarget
 from evalsvc.core.accounts.models import NAME_TAKEN, ApiToken, Identity, Invitation, User, folded_name
+from evalsvc.core.database import atomic_again
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
 from evalsvc.core.web.formatting import counted
 
@@ -171,15 +173,37 @@ def set_active(user: User, *, active: bool, by: User) -> None:
     security_log.write("account_activated" if active else "account_deactivated", account=user, by=by)
 
 
-@transaction.atomic
+@atomic_again
 def end_all_access() -> None:
-    """End the tokens, open invitations, sessions and reset links of everybody."""
+    """End the tokens, open invitations, sessions and reset links of everybody.
+
+    The accounts come first: a request that is making one of these has locked its account, and is waited for;
+    `sessions.lock_active` rejects those that follow.
+    """
+    User.objects.update(active_changed_at=Now())  # ends reset links, and sessions in copies of the table
     n_tokens = ApiToken.objects.filter(revoked_at=None).update(revoked_at=Now())
     open_ones = Invitation.objects.filter(used_at=None, revoked_at=None)
     n_invitations = open_ones.update(revoked_at=Now())
     n_sessions, _ = Session.objects.all().delete()
-    User.objects.update(active_changed_at=Now())  # ends reset links, and sessions in copies of the table
     security_log.write("access_ended", revoked=n_tokens, invitations=n_invitations, sessions=n_sessions)
+
+
+# ---- name and e-mail address ----------------------------------------------------------------------
+@transaction.atomic
+def set_person(user: User, *, email: str, **names: str) -> bool:
+    """Change the names and the e-mail address of an account; return True for another address."""
+    sessions.lock_active(user)
+    User.objects.filter(pk=user.pk).update(email=email, **names)
+    if email == user.email:
+        return False
+    record_new_email(user, by=user)
+    return True
+
+
+def record_new_email(user: User, *, by: User) -> None:
+    """Record when an e-mail address was changed, and log it: after a restore the former one counts again."""
+    User.objects.filter(pk=user.pk).update(email_set_at=timezone.now())
+    security_log.write("email_changed", account=user, by=by)
 
 
 # ---- other ways in ----------------------------------------------------------------------------

@@ -60,14 +60,8 @@ def account(request: HttpRequest) -> HttpResponse:
         messages.info(request, f"{counted(n, 'other session')} ended. Tokens stay valid.")
         return redirect("account")
     if change == "person" and profile.is_valid():
-        values: dict[str, Any] = {
-            name: profile.cleaned_data[name] for name in ("first_name", "last_name", "email")
-        }
-        is_moved = values["email"] != user.email
-        User.objects.filter(pk=user.pk).update(
-            **values, **{"email_set_at": timezone.now()} if is_moved else {}
-        )
-        if is_moved:
+        values = {name: profile.cleaned_data[name] for name in ("first_name", "last_name", "email")}
+        if users.set_person(user, **values):
             outgoing_mail.tell_owner(request, user, "address")
         messages.info(request, "Name and e-mail address saved.")
         return redirect("account")

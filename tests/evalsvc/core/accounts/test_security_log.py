@@ -75,6 +75,15 @@ def test_a_new_password_is_logged_without_it(client: Client, kim: User, lines: L
     assert lines(lambda: client.post(reverse("account"), form)) == [f"password_set account={kim.pk}:kim"]
 
 
+def test_another_address_of_an_account_is_logged_without_it(client: Client, kim: User, lines: Lines) -> None:
+    client.force_login(kim)
+    form = {"change": "person", "first_name": "Kim", "last_name": "", "email": "kim@example.org"}
+    who = f"{kim.pk}:kim"
+    changed = lines(lambda: client.post(reverse("account"), form | {"password": PASSWORD}))
+    assert changed == [f"email_changed account={who} by={who}"]
+    assert lines(lambda: client.post(reverse("account"), form | {"first_name": "Kit"})) == []
+
+
 def test_tokens_are_logged_by_their_number(kim: User, lines: Lines) -> None:
     made: list[Any] = []
     (line,) = lines(lambda: made.extend(tokens.issue(kim, name="cluster\n2")))

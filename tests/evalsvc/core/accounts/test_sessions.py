@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from datetime import timedelta
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -11,9 +13,11 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from evalsvc.core import database
 from evalsvc.core.accounts import invitations, teams, tokens, users
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import NotAllowed
+from tests.places.postgres import in_threads
 
 HOUR = 3_600
 
@@ -125,6 +129,68 @@ def test_no_way_in_is_made_while_an_account_is_being_deactivated(browser: Client
     browser.force_login(User.objects.get(pk=kim.pk))
     users.set_active(kim, active=True, by=root)  # changes nothing
     assert is_logged_in(browser)
+
+
+def test_no_way_in_is_made_by_a_request_from_before_all_access_ended(browser: Client) -> None:
+    """It may have found its session or token valid just before."""
+    kim = User.objects.get(username="kim")
+    team = teams.create_team(name="Kelpie", by=kim)
+    users.end_all_access()
+    browser.force_login(kim)  # with what was read before
+    assert not is_logged_in(browser)
+    with pytest.raises(NotAllowed):
+        tokens.issue(kim, name="laptop")
+    with pytest.raises(NotAllowed):
+        invitations.invite(teams.INVITATION_TARGET, team, role="member", by=kim)
+    with pytest.raises(NotAllowed):
+        users.set_person(kim, email="kim@elsewhere.example")
+    kim.refresh_from_db()
+    assert kim.email == ""
+    assert tokens.issue(kim, name="laptop")
+
+
+def test_a_token_that_ends_while_it_is_looked_up_opens_nothing(
+    db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its owner was read after it, as the account is now: the token would act for a request of today."""
+    _, secret = tokens.issue(User.objects.create_user("kim"), name="laptop")
+    first, ending = database.first, iter([users.end_all_access])
+
+    def slowly(*words: Any, **values: Any) -> Any:
+        row = first(*words, **values)
+        next(ending, lambda: None)()
+        return row
+
+    monkeypatch.setattr(database, "first", slowly)
+    assert tokens.find(secret) is None
+
+
+@pytest.mark.postgres
+def test_of_the_tokens_that_are_made_while_all_access_ends_none_is_left(
+    postgres: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One request has locked its account and is waited for; the other comes after the end."""
+    kim = User.objects.create_user("kim")
+    made, both = tokens.ApiToken.objects.create, Barrier(2)
+
+    def late(**values: Any) -> Any:
+        both.wait(60)
+        time.sleep(0.3)  # the other waits for the account meanwhile
+        return made(**values)
+
+    def act(at: int) -> bool:
+        if at == 0:
+            return bool(tokens.issue(kim, name="laptop"))
+        both.wait(60)
+        users.end_all_access()
+        with pytest.raises(NotAllowed):
+            tokens.issue(kim, name="laptop")
+        return True
+
+    monkeypatch.setattr(tokens.ApiToken.objects, "create", late)
+    assert in_threads(2, act) == [True, True]
+    assert tokens.ApiToken.objects.count() == 1
+    assert not tokens.ApiToken.objects.filter(revoked_at=None).exists()
 
 
 def test_a_session_from_before_there_were_lifetimes_gets_one(browser: Client) -> None:

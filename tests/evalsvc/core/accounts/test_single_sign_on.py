@@ -25,7 +25,15 @@ from django.test import Client
 from django.urls import NoReverseMatch, reverse
 
 import evalsvc.urls  # noqa: F401 - read once, as it is where single sign-on is off, before a test switches it on
-from evalsvc.core.accounts import invitations, login_throttle, outgoing_mail, single_sign_on, teams
+from evalsvc.core.accounts import (
+    invitations,
+    login_throttle,
+    outgoing_mail,
+    sessions,
+    single_sign_on,
+    teams,
+    users,
+)
 from evalsvc.core.accounts.models import Identity, User
 from evalsvc.core.web import places
 from tests.evalsvc.core.accounts.provider import CLIENT, ISSUER, FakeProvider, running
@@ -349,6 +357,22 @@ def test_an_identity_is_connected_with_the_password_alone(
     assert reverse("single-sign-on") not in response.content.decode()
     sign_on(client, provider)
     assert Identity.objects.get().user != kim
+
+
+def test_no_identity_is_connected_by_a_request_from_before_all_access_ended(
+    client: Client, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.force_login(User.objects.create_user("kim", password=PASSWORD))
+    client.post(reverse("account-connect"), {"password": PASSWORD})
+    lock = sessions.lock_active
+
+    def late(user: User) -> None:
+        users.end_all_access()
+        lock(user)
+
+    monkeypatch.setattr(sessions, "lock_active", late)
+    assert sign_on(client, provider).status_code == 403
+    assert not Identity.objects.exists()
 
 
 def test_an_account_without_a_password_connects_a_second_identity(

@@ -22,11 +22,16 @@ def title(setting: Setting) -> str:
     return best if key else TITLES[setting.row_rule]
 
 
+def run_shown(setting: Setting) -> str:
+    """Describe the one run that a row shows; empty where rows show means."""
+    return "" if setting.row_rule == MEAN else f"the {title(setting)}"
+
+
 def figures(setting: Setting) -> str:
     """Say what the figures of a row are."""
-    if setting.row_rule == MEAN:
-        return "mean ± standard deviation over n runs with different answers"
-    return f"figures of one run of each system: the {title(setting)}; n runs with different answers"
+    if one := run_shown(setting):
+        return f"figures of one run of each system: {one}; n runs with different answers"
+    return "mean ± standard deviation over n runs with different answers"
 
 
 def best_on(rule: str) -> str:

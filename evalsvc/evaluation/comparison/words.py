@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from itertools import combinations, islice
 
 from evalsvc.core.web.formatting import listed
+from evalsvc.evaluation.benchmarks import row_rules
 from evalsvc.evaluation.boards.figures import RunStatistics
 from evalsvc.evaluation.boards.ranking import Column
 from evalsvc.evaluation.boards.reading import NOT_COMPUTED as NO_FIGURE
@@ -42,8 +43,13 @@ def method(comparison: Comparison) -> str:
         by = "by the difference less a step of rounding" if hidden else "with Cohen’s d"
         parts.append(f"systems with several runs by Welch’s t over runs, two-sided, {by}")
     if any(test.is_over_items for test in tests):
-        of = "where a side has one run, paired randomisation and bootstrap over items"
-        parts.append(f"{of}, {REPLICATES:,} replicates or more, of the median run of the other")
+        medians, shown = _takes_medians(comparison), row_rules.run_shown(comparison.setting)
+        where = "where a side has one run, " if over_runs or medians else ""
+        of = "of the median run of the other" if medians else f"of the run shown: {shown}" if shown else ""
+        over_items = (
+            f"{where}paired randomisation and bootstrap over items, {REPLICATES:,} replicates or more"
+        )
+        parts.append(", ".join(filter(None, (over_items, of))))
     whose = "Tests" if comparison.is_tested else "Tests of the board"
     sentences = [f"{whose}: {'; '.join(parts)}.", "Holm over the tested pairs of a measure."]
     if any(comparison.is_of_best(test.a, test.b) for test in tests):
@@ -51,6 +57,17 @@ def method(comparison: Comparison) -> str:
     if over_runs and (few := few_runs(comparison.board.policy, (row.n for row in comparison.rows))):
         sentences.append(f"{few[:1].upper()}{few[1:]}.")
     return " ".join(sentences)
+
+
+def _takes_medians(comparison: Comparison) -> bool:
+    """True if a test over items is of a side that shows the mean of several runs."""
+    return any(
+        (shown := figure(comparison, column, place)) and shown.n > 1
+        for column in comparison.columns
+        for test in comparison.tests.get(column.measure.key, ())
+        for place in (test.a, test.b)
+        if test.is_over_items
+    )
 
 
 def few_runs(policy: Policy, runs: Iterable[int]) -> str:

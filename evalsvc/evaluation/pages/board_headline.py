@@ -54,7 +54,7 @@ def tested(tests: BoardComparison, board: Board) -> str:
         described += ", by the difference less a step of rounding"
     if tests.are_of_best(key):
         described += ", each p multiplied by the number of pairs of systems of its two teams"
-    if few := words.few_runs(board.policy, (row.n for row in tests.rows if row.runs.system in bands)):
+    if few := words.few_runs(board.policy, (board.ordering.figures[system].n for system in bands)):
         described += f"; {few}"
     if ends := tests.detectable(key):
         described += f"; {_detectable(ends, measure, of_best=tests.are_of_best(key))}"

@@ -15,7 +15,7 @@ from evalsvc.evaluation.comparison.compared import Comparison
 from evalsvc.evaluation.comparison.sentences import Outcome, Side
 from evalsvc.evaluation.disclosure.rules import p_range
 from evalsvc.evaluation.measures.menu import MENU
-from evalsvc.evaluation.models import Benchmark, Setting
+from evalsvc.evaluation.models import Benchmark, BoardTests, Setting
 from tests.cast.benchmarks import BenchmarkCast
 from tests.evalsvc.evaluation.comparison.test_board_tests import compute
 from tests.evalsvc.evaluation.comparison.test_compared import computed
@@ -116,6 +116,42 @@ def test_a_test_over_items_names_its_runs_once_the_gold_is_open(
     Setting.objects.update(disclosure="hidden")
     hidden = pair(cast, unstable, "Net", "Last")
     assert [hidden.runs_of(each) for each in hidden.tests["accuracy"]] == [("", "")]
+
+
+@pytest.mark.parametrize(
+    ("rule", "other", "named"),
+    [
+        ("mean", "Last", "where a side has one run, paired"),
+        ("mean", "", "Tests: paired"),
+        ("latest", "Last", "Tests: paired"),
+    ],
+)
+def test_the_method_names_a_median_run_only_where_one_was_tested(
+    cast: BenchmarkCast, unstable: Benchmark, rule: str, other: str, named: str
+) -> None:
+    """Where rows show the latest run, that was tested, beside a method that named the median run."""
+    Setting.objects.update(row_rule=rule)
+    found = pair(cast, unstable, "Net" if other else "Rules", "Last")
+    assert any(test.p is not None for test in found.tests["accuracy"])
+    text = words.method(found)
+    assert named in text
+    assert ("of the median run of the other" in text) is (rule == "mean" and bool(other))
+    assert ("of the run shown: the latest run with figures." in text) is (rule == "latest")
+
+
+def test_a_board_that_tests_the_runs_shown_has_no_remark_on_few_runs(
+    client: Client, cast: BenchmarkCast, unstable: Benchmark
+) -> None:
+    gold = gold_labels(ITEMS)
+    for run in range(1, 8):
+        labels = wrong(gold, 0.6, seed=run)
+        scored(cast, unstable, labels, system="Last", run=str(run), team=cast.lugworm, by=cast.lars)
+    for rule, remarked in (("mean", True), ("latest", False)):
+        Setting.objects.update(row_rule=rule)
+        BoardTests.objects.update(outdated=True)
+        assert compute() == 1
+        tested = client.get(reverse("board", args=["hid"])).context["tested"]
+        assert ("Welch’s t over runs" in tested, words.FEW_RUNS in tested) == (remarked, remarked)
 
 
 def test_a_board_names_median_runs_and_ranks_by_none_that_the_mean_contradicts(

@@ -16,6 +16,7 @@ class ShellConfig(AppConfig):
         from evalsvc.core.database import count_after_migrations
         from evalsvc.core.jobs.kinds import Kind, register, register_periodic
         from evalsvc.core.upkeep import registry, retention, stored_files
+        from evalsvc.local.backup import check_restore
         from evalsvc.local.schema_check import refuse_to_drop_data
 
         pre_migrate.connect(refuse_to_drop_data, sender=apps.get_app_config("jobs"))
@@ -31,4 +32,5 @@ class ShellConfig(AppConfig):
         registry.register_check("free space", registry.check_free_space)
         registry.register_check("stored files", stored_files.check_files)
         registry.register_check("jobs", registry.check_jobs)
+        registry.register_check("restore", check_restore)
         registry.register_check("connections", registry.check_connections)

@@ -6,7 +6,7 @@ import hashlib
 import inspect
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from django.apps import apps
@@ -16,6 +16,7 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 from django.db.migrations import AddField, CreateModel, Migration
 from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.operations.base import Operation
 from django.db.models import Model
 
@@ -87,11 +88,9 @@ def database_place() -> str:
 
 def _differences(executor: MigrationExecutor) -> Iterator[str]:
     """Differences between tables and build, the clearest first."""
-    known, applied = executor.loader.disk_migrations, executor.loader.applied_migrations
-    labels = {config.label for config in apps.get_app_configs()}
-    for app, name in applied:
-        if app in labels and (app, name) not in known:
-            yield f"migration {app}.{name} is applied, but this build does not have it"
+    applied = executor.loader.applied_migrations
+    if unknown := unknown_migration(applied):
+        yield unknown
     if not applied:
         return
     yield from _column_differences(executor)
@@ -100,6 +99,16 @@ def _differences(executor: MigrationExecutor) -> Iterator[str]:
         before, now = stored.get(".".join(key)), _digest(executor, key)
         if before and now and before != now:
             yield f"migration {'.'.join(key)} differs from the one applied"
+
+
+def unknown_migration(applied: Iterable[MigrationKey]) -> str:
+    """Name a migration that this build does not have, empty if there is none."""
+    known = MigrationLoader(None).disk_migrations
+    labels = {config.label for config in apps.get_app_configs()}
+    for app, name in applied:
+        if app in labels and (app, name) not in known:
+            return f"migration {app}.{name} is applied, but this build does not have it"
+    return ""
 
 
 def _read_digests() -> dict[str, str]:

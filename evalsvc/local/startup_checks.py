@@ -40,7 +40,7 @@ def require_no_unfinished_restore(folder: Path) -> None:
     if (folder / UNFINISHED_RESTORE).exists():
         raise CommandError(
             f"A restore into this data folder ({folder}) has not ended. Run the same manage.py restore "
-            "again, or restore into another folder with EVALSVC_DATA."
+            "again, or restore elsewhere: another EVALSVC_DATA, with PostgreSQL another DATABASE_URL, too."
         )
 
 

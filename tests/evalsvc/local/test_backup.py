@@ -182,6 +182,13 @@ def test_the_restore_of_the_guide_leaves_nothing_of_a_later_build_and_of_the_day
         assert uncounted() == 0
 
 
+def edit(backup: Path, **fields: Any) -> None:
+    """Change fields of the manifest; None removes one."""
+    path = backup / "manifest.json"
+    manifest = json.loads(path.read_text()) | fields
+    path.write_text(json.dumps({name: value for name, value in manifest.items() if value is not None}))
+
+
 def shorten(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-1])
 
@@ -198,6 +205,14 @@ def stored_copy(backup: Path) -> Path:
         lambda backup: shorten(stored_copy(backup)),
         lambda backup: stored_copy(backup).unlink(),
         lambda backup: (backup / "manifest.json").unlink(),
+        lambda backup: (backup / "manifest.json").write_text("[" * 5_000),
+        lambda backup: (backup / "manifest.json").write_bytes(b"\xff"),
+        lambda backup: edit(backup, vendor=None),
+        lambda backup: edit(backup, files=[["name", 1, "0"]]),
+        lambda backup: edit(backup, files=[{"name": "../x", "size": 1, "sha256": "0"}]),
+        lambda backup: edit(backup, files=[{"name": "x\0", "size": 1, "sha256": "0"}]),
+        lambda backup: edit(backup, secret_key=7),
+        lambda backup: edit(backup, migrations={}),
     ],
 )
 @pytest.mark.parametrize("either_database", ["sqlite"], indirect=True)
@@ -212,6 +227,39 @@ def test_a_damaged_backup_is_rejected_and_changes_nothing(
     with empty_installation(either_database, tmp_path, request):
         with pytest.raises(CommandError, match=r"damaged|no complete backup"):
             call_command("restore", str(backup))
+        assert not (tmp_path / "restored").exists()
+
+
+def written(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_the_backup_of_a_later_build_is_rejected_before_anything_is_written(
+    backup: Path, either_database: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    migrations = json.loads((backup / "manifest.json").read_text())["migrations"]
+    edit(backup, migrations=[*migrations, ["jobs", "0099_later"]])
+    with empty_installation(either_database, tmp_path, request):
+        before = written(tmp_path)
+        with pytest.raises(CommandError, match=r"another build .*jobs\.0099_later.* Nothing was changed"):
+            call_command("restore", str(backup))
+        assert written(tmp_path).keys() - before.keys() <= {tmp_path / "up.lock"}
+        assert connection.introspection.table_names() == []
+    edit(backup, migrations=None)  # as backups of earlier builds
+    with empty_installation(either_database, tmp_path, request):
+        call_command("restore", str(backup), verbosity=0)
+
+
+@pytest.mark.parametrize("either_database", ["postgres"], indirect=True)
+def test_a_restore_over_tables_of_postgresql_is_rejected_before_anything_is_written(
+    backup: Path, either_database: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    with empty_installation(either_database, tmp_path, request):
+        with connection.cursor() as cursor:
+            cursor.execute("CREATE TABLE later (id bigint)")
+        with pytest.raises(CommandError, match=r"has tables already\. Nothing was changed.* \(createdb\)"):
+            call_command("restore", str(backup))
+        assert not (tmp_path / "restore.unfinished").exists()
         assert not (tmp_path / "restored").exists()
 
 
@@ -314,6 +362,7 @@ def test_a_restore_that_ends_early_at_any_step_lets_no_service_start_and_goes_on
         if User._meta.db_table in connection.introspection.table_names():
             with pytest.raises(CommandError, match="has not ended"):
                 require_no_unfinished_restore(tmp_path)
+            assert "restore_unfinished" in {finding.code for finding in registry.findings()}
         call_command("restore", str(backup), verbosity=0)
         assert key.read_text() == "k" * 60
         assert not ways_in()["token"]

@@ -3,6 +3,7 @@
 
 import os
 import sys
+from contextlib import suppress
 from importlib import import_module
 
 SERVES = {"up", "runserver", "try_models"}
@@ -15,9 +16,8 @@ def main() -> None:
     if not SERVES & set(sys.argv[1:2]):
         os.environ.setdefault("LOG_LEVEL", "WARNING")  # a command says itself what it does
     from django.core.exceptions import ImproperlyConfigured
-    from django.core.management import execute_from_command_line
 
-    execute = run_without_models if WITHOUT_MODELS & set(sys.argv[1:2]) else execute_from_command_line
+    execute = run_without_models if WITHOUT_MODELS & set(sys.argv[1:2]) else run
     try:
         execute(sys.argv)
         sys.stdout.flush()
@@ -28,6 +28,20 @@ def main() -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing is left to flush at the end
         sys.exit(CLOSED_PIPE)
+
+
+def run(arguments: list[str]) -> None:
+    """Run a command; a log in the data folder keeps its security events."""
+    from django.conf import settings
+    from django.core.exceptions import ImproperlyConfigured
+    from django.core.management import execute_from_command_line
+
+    from evalsvc.logs import keep_security_events
+
+    if not SERVES & set(arguments[1:2]):
+        with suppress(ImproperlyConfigured):  # told by the command
+            keep_security_events(settings.LOGGING, settings.DATA_DIR / "logs" / "commands.log")
+    execute_from_command_line(arguments)
 
 
 def run_without_models(arguments: list[str]) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import logging
 import re
+import sys
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
 from evalsvc.core import log_context
 
+LOG_BYTES_MAX = 10_000_000
 # Celery logs every tick, every few seconds; the runner logs each job. At level DEBUG the parser of Markdown
 # logs several lines per line of text.
 QUIET = ("celery.worker.strategy", "celery.app.trace", "celery.beat", "markdown_it")
@@ -89,6 +92,40 @@ def logging_config(level: str, format: str = "line") -> dict[str, Any]:
         "loggers": loggers,
         "root": {"handlers": ["console"], "level": level},
     }
+
+
+def keep_security_events(config: dict[str, Any], path: Path) -> None:
+    """Let the security events of a command go to a file besides: nobody keeps the output of a terminal."""
+    console = config["handlers"]["console"]
+    config["handlers"]["commands"] = console | {"class": "evalsvc.logs.CommandLog", "filename": path}
+    config["loggers"]["evalsvc.security"]["handlers"] = ["commands"]
+
+
+def rotate(path: Path) -> None:
+    """Make room for a log: keep one that has become large as the one before."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists() and path.stat().st_size > LOG_BYTES_MAX:
+        path.replace(path.with_suffix(".log.1"))
+
+
+class CommandLog(logging.FileHandler):
+    """Log in the data folder, made for the first line of a command."""
+
+    def __init__(self, filename: Path) -> None:
+        super().__init__(filename, delay=True)
+
+    def _open(self) -> Any:
+        rotate(Path(self.baseFilename))
+        return super()._open()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            super().emit(record)
+        except OSError:  # of opening it
+            self.handleError(record)
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        sys.stderr.write(f"Not written to {self.baseFilename}: {sys.exception()}\n")
 
 
 class IdsFilter(logging.Filter):

@@ -12,7 +12,8 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import IO
 
-LOG_BYTES_MAX = 10_000_000
+from evalsvc.logs import rotate
+
 STABLE_SECONDS = 60
 # With start, lease and tick, the jobs of a dead worker run again within 30 s.
 MAX_PAUSE_SECONDS = 10
@@ -80,9 +81,7 @@ class ChildProcess:
     def _output(self) -> AbstractContextManager[IO[bytes] | None]:
         if not self.log:
             return nullcontext()
-        self.log.parent.mkdir(parents=True, exist_ok=True)
-        if self.log.exists() and self.log.stat().st_size > LOG_BYTES_MAX:
-            self.log.replace(self.log.with_suffix(".log.1"))
+        rotate(self.log)
         return self.log.open("ab")
 
     def watch(self) -> str:

@@ -18,9 +18,10 @@ from evalsvc.management.commands._plain import PlainCommand
 KEPT = "Tokens, invitations, sessions and reset links of that time are valid."
 RETURNED = """\
 What was taken away after that time may be in force again: roles, teams, releases, identities, deactivated
-accounts, changed passwords, used quotas. Security events in the logs after it name most of this: search for
-removed, role_set, revoked, deactivated, forbidden, disconnected and password_set. docs/operations.md, After a
-restore, has the steps. Do them before others reach the service. Start with make up."""
+accounts, changed passwords, former e-mail addresses, used quotas. Security events in the logs after it name
+most of this: search for removed, role_set, revoked, deactivated, forbidden, disconnected, password_set and
+email_changed. docs/operations.md, After a restore, has the steps. Do them before others reach the service.
+Start with make up."""
 
 
 class Command(PlainCommand):

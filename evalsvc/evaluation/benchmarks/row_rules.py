@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.web.formatting import listed, quoted
 from evalsvc.evaluation.models import Benchmark, Setting
 
 MEAN, LATEST, ENTRY, FINAL, BEST = "mean", "latest", "entry", "final", "best:"
@@ -32,6 +35,21 @@ def figures(setting: Setting) -> str:
     if one := run_shown(setting):
         return f"figures of one run of each system: {one}; n runs with different answers"
     return "mean ± standard deviation over n runs with different answers"
+
+
+def figures_under(settings: Iterable[Setting]) -> str:
+    """Say what the figures of rows are, by setting if these have several rules."""
+    titles: dict[str, list[str]] = {}
+    for setting in settings:
+        titles.setdefault(figures(setting), []).append(quoted(setting.title))
+    if len(titles) == 1:
+        return next(iter(titles))
+    return ". ".join(f"{listed(of)}: {words}" for words, of in titles.items())
+
+
+def run_drawn(setting: Setting) -> str:
+    """Name the run of a system of which curves are."""
+    return "median run" if setting.row_rule == MEAN else "run shown"
 
 
 def best_on(rule: str) -> str:

@@ -58,8 +58,9 @@ def _reversed(here: Leads, others: tuple[Leads, ...]) -> list[tuple[int, int, in
 
 
 def shows_other_runs(*boards: Board) -> bool:
-    """True if a Ladder chooses the runs of one of the boards by their figures there."""
-    return any(board.policy.hidden and board.setting.ladder is not None for board in boards)
+    """True if boards have other rules for the runs they show, or a Ladder chooses those of one by figures."""
+    rules = {board.setting.row_rule for board in boards}
+    return len(rules) > 1 or any(board.policy.hidden and board.setting.ladder is not None for board in boards)
 
 
 def direction_finder(measure: Measure, step: float = 0.0) -> Callable[[float], bool]:

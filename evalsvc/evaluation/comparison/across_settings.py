@@ -162,7 +162,8 @@ class AcrossSettings:
         here = self.here.setting
         if is_held_out(here):
             return None
-        others = (each for each in self.others if is_held_out(each.setting))
+        same_runs = (each for each in self.others if not shows_other_runs(self.here.board, each.board))
+        others = (each for each in same_runs if is_held_out(each.setting))
         same_unit = (each for each in others if each.setting.unit == here.unit)
         return min(same_unit, key=lambda each: each.setting.only_id is None, default=None)
 

@@ -7,6 +7,8 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Protocol
 
+from django.utils.text import capfirst
+
 from evalsvc.core.web.formatting import DASH, measured, quoted
 from evalsvc.core.web.tables import Cell, Head, PaperTable, part_heads
 from evalsvc.evaluation.benchmarks import row_rules
@@ -167,10 +169,7 @@ TABLES: dict[str, MakesTable] = {
 
 def caption(view: BoardView, names: Mapping[int, str]) -> str:
     """Sentences below a table: what it shows, why a figure is missing, how scores were computed."""
-    setting, shown = view.board.setting, "Mean ± standard deviation over n runs with different answers."
-    if setting.row_rule != row_rules.MEAN:
-        shown = f"One run of each system: the {row_rules.title(setting)}; n runs with different answers."
-    words = [f"{shown} {_described(view)}"]
+    words = [f"{capfirst(figures_shown(view))}. {_described(view)}"]
     if view.first.bands and view.first.tests:
         words.append(TESTED.format(view.first.tests.methods_in_words(view.board.order_by)))
     words += [f"{quoted(names[row.system.pk])}: {row.runs_text}." for row in view.rows if row.omitted_text]
@@ -180,6 +179,12 @@ def caption(view: BoardView, names: Mapping[int, str]) -> str:
     below = [*notes(view, view.rows, names), *tie_notes(view.board, view.rows, names)]
     words += [f"{note}." for note in below]
     return " ".join(words)
+
+
+def figures_shown(view: BoardView) -> str:
+    """Say what the figures of the table are."""
+    settings = {column.board.setting.pk: column.board.setting for column in (view.first, *view.columns)}
+    return row_rules.figures_under(settings.values())
 
 
 def _impossible(view: BoardView) -> Iterator[str]:

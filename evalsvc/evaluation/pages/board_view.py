@@ -22,6 +22,7 @@ from evalsvc.evaluation.measures.menu import as_shown
 from evalsvc.evaluation.models import ReportedSystem, Setting, SettingVersion
 from evalsvc.evaluation.pages import board_headline, board_reversals, charts
 from evalsvc.evaluation.pages.board_columns import BoardView, offers
+from evalsvc.evaluation.pages.board_tables import figures_shown
 from evalsvc.evaluation.pages.compare_figures import macro_flip_in_words
 from evalsvc.evaluation.pages.page_table import cell, table
 from evalsvc.evaluation.pages.setting_forms import PHASE_TITLES, UNIT_TITLES
@@ -57,7 +58,8 @@ def board_context(
         "table": table(view, rows, names=names, visible=visible, reported=reported),
         "offers": offers(view),
         "sealed": board.sealed,
-        "row_rule": row_rules.title(setting) if setting.row_rule != row_rules.MEAN else "",
+        "row_rule": row_rules.run_shown(setting),
+        "figures_shown": figures_shown(view),
         "orders": [
             measure
             for measure in (as_shown(setting, key) for key in board.columns)

@@ -131,7 +131,7 @@ def _drawn(comparison: Comparison, held_out: Comparison | None) -> dict[str, Dra
             compare_figures.finding_of_curves(curves),
             compare_figures.caption_of_curves(curves, comparison, held_out),
             *_both(partial(compare_figures.draw_curves, curves)),
-            compare_figures.curves_table(curves),
+            compare_figures.curves_table(curves, comparison.setting),
         )
     if classes := compare_figures.classes(comparison, runs):
         table = compare_figures.classes_table(comparison, classes)

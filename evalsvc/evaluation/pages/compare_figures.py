@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from math import ceil
 from statistics import fmean
 
+from django.utils.text import capfirst
+
 from evalsvc.core.web.formatting import DASH, counted, listed, number, percent, quoted
 from evalsvc.core.web.tables import Cell, Head, PaperTable
 from evalsvc.evaluation.benchmarks import row_rules
@@ -66,7 +68,7 @@ def macro_flip_in_words(board: Board, flips: Iterable[float | None]) -> str:
 def curves(
     comparison: Comparison, runs: Sequence[Sequence[RunFigures]], held_out: Comparison | None = None
 ) -> list[Series]:
-    """Return the curve of each system's median run, of 8 systems at most.
+    """Return the curve of each system's median run, or of the one shown, of 8 systems at most.
 
     Beside those on labels by people stand those of the same systems on the labels of a source.
     """
@@ -81,7 +83,7 @@ def curves(
 def _curves(
     comparison: Comparison, runs: Sequence[Sequence[RunFigures]]
 ) -> dict[int, tuple[str, list[Point], Point | None]]:
-    """Return name, curve and best point of each system's median run."""
+    """Return name, curve and best point of each system's median run, or of the one shown."""
     drawn = {}
     for name, row, of_system in zip(comparison.names, comparison.rows, runs, strict=True):
         by_main = ((run.values.get(comparison.board.order_by), run.pk, run) for run in of_system)
@@ -95,7 +97,7 @@ def _curves(
     return drawn
 
 
-def curves_table(drawn: Sequence[Series]) -> PaperTable:
+def curves_table(drawn: Sequence[Series], setting: Setting) -> PaperTable:
     """The greatest precision of each curve at rising recalls."""
     heads, columns = [Head("recall", "Recall")], []
     for each in drawn:
@@ -110,7 +112,8 @@ def curves_table(drawn: Sequence[Series]) -> PaperTable:
         best = [max((p for r, p in points if r >= recall - 1e-9), default=None) for points in columns]
         cells = [Cell(value, DASH if value is None else number(value, digits=3)) for value in best]
         rows.append([Cell(recall, number(recall)), *cells])
-    return PaperTable("curves", "Greatest precision at recall r or more, median runs.", heads, rows)
+    caption = f"Greatest precision at recall r or more, {row_rules.run_drawn(setting)} of each system."
+    return PaperTable("curves", caption, heads, rows)
 
 
 def draw_curves(drawn: Sequence[Series], *, narrow: bool = False, class_: str | None = None) -> str:
@@ -119,7 +122,8 @@ def draw_curves(drawn: Sequence[Series], *, narrow: bool = False, class_: str | 
 
 def caption_of_curves(drawn: Sequence[Series], comparison: Comparison, held_out: Comparison | None) -> str:
     """State which runs and which gold are drawn."""
-    parts = ["Median run of each system; the marks are at the best F1."]
+    run = capfirst(row_rules.run_drawn(comparison.setting))
+    parts = [f"{run} of each system; the marks are at the best F1."]
     if held_out and any(each.held_out for each in drawn):
         here, beside = comparison.setting.title, held_out.setting.title
         parts.append(f"Solid: {here}; dotted, hollow: {beside}.")

@@ -108,4 +108,4 @@ def _table(weights: Mapping[tuple[int, int], float], named: Mapping[int, str], n
         [Cell(named[gold], named[gold]), Cell(named[claim], named[claim]), Cell(weight, _text(weight))]
         for (gold, claim), weight in sorted(weights.items())
     ]
-    return PaperTable(name, "Gold and predicted classes of the median run.", heads, rows)
+    return PaperTable(name, "Gold and predicted classes.", heads, rows)

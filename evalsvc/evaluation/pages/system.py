@@ -34,6 +34,7 @@ from evalsvc.evaluation.pages.system_request import SystemPage, file_name, reque
 COMPARABLE = 8  # systems offered for a comparison, those beside this one on the board
 RUN_COLUMNS = 4
 FORMATS = (("csv", "CSV"), ("json", "JSON"), ("tex", "LaTeX"), ("md", "Markdown"))
+OF_ONE_RUN = ("curve", "words", "confusion")
 WHOLE = ("csv", "json")  # for programs, with runs without figures in columns
 
 
@@ -67,6 +68,7 @@ def system_file(request: HttpRequest, slug: str, pk: int, format: str) -> HttpRe
     system = page.row.system
     named = name_with_team(system.name, system.team_slug)
     parts = [f"{named} on {page.setting}, version {page.board.version.number}.", table.caption]
+    parts += [f"Of the {row_rules.run_drawn(page.setting)}."] if name in OF_ONE_RUN else []
     caption = " ".join(part for part in (*parts, file_computation(page.board)) if part)
     return download(replace(table, caption=caption), format)
 
@@ -91,7 +93,7 @@ def _context(request: HttpRequest, page: SystemPage) -> dict[str, Any]:
         "row": row,
         "lead": _lead(page),
         "tested": page.band(board.order_by) is not None,
-        "row_rule": row_rules.title(setting) if setting.row_rule != row_rules.MEAN else "",
+        "row_rule": row_rules.run_shown(setting),
         "held_back": board.held_back,
         "computation": board_computation(board),
         "beside": _neighbours(page, names) if page.runs else None,

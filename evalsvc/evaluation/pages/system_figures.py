@@ -84,7 +84,7 @@ def curve_table(page: SystemPage, scored: Disclosed) -> PaperTable:
         if each
         for point in score_view.points_of(each)
     ]
-    return PaperTable("curve", "Precision against recall of the median run.", heads, rows)
+    return PaperTable("curve", "Precision against recall.", heads, rows)
 
 
 def outcomes(page: SystemPage, request: HttpRequest) -> Outcomes | None:

@@ -60,7 +60,9 @@ class SystemPage:
         """The median run under the labels of a source that stand beside those by people here."""
         if not self.runs or is_held_out(self.setting):
             return None
-        beside = [each for each in self.settings if is_held_out(each) and each.unit == self.setting.unit]
+        alike = self.setting.unit, self.setting.row_rule
+        held_out = (each for each in self.settings if is_held_out(each))
+        beside = [each for each in held_out if (each.unit, each.row_rule) == alike]
         for setting in sorted(beside, key=lambda each: each.only_id is None):  # the same sentences first
             board = leaderboard.board(setting, person=self.person)
             runs = open_runs(board, self.row.system.pk, self.person)

@@ -132,7 +132,7 @@ def words_file(table: WordTable, name: str) -> PaperTable:
             Cell(row.documents, DASH if row.documents is None else f"{row.documents:,}"),
             *(Cell(value, ratio(value)) for value in means),
         ])  # fmt: skip
-    return PaperTable(name, f"Words by type of the median run on “{table.caption}”; γ as used.", heads, rows)
+    return PaperTable(name, f"Words by type on “{table.caption}”; γ as used.", heads, rows)
 
 
 def _means(row: dict[str, Any] | None) -> tuple[int | None, tuple[float | None, ...]]:

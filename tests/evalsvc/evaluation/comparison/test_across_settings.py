@@ -161,6 +161,34 @@ def test_a_page_shows_the_systems_in_the_other_settings(
     )
 
 
+def test_orders_are_compared_of_settings_that_show_the_same_runs(
+    client: Client, cast: BenchmarkCast, beside: Benchmark
+) -> None:
+    """Beside the latest runs stood means, as if the labels of the other setting had turned the pair."""
+    chosen = {"setting": "main", "columns": ["main:accuracy", "held:accuracy"]}
+    client.force_login(cast.kim)
+    systems = {"setting": "main", "systems": [f"{cast.kelpie.slug}/{name}" for name in ("Net", "Tree")]}
+
+    def seen(rule: str) -> tuple[bool, ...]:
+        Setting.objects.filter(key="held").update(row_rule=rule)
+        board = client.get(reverse("board", args=["rel"], query=chosen))
+        return (
+            "By accuracy on “Held-out”" in board.context["sentence"],
+            "accuracy on “Held-out”" in [each.title for each in board.context["agreements"]],
+            any(cell.mark for row in board.context["table"].rows for cell in row.others),
+            bool(client.get("/api/v1/benchmarks/rel/compare", systems).json()["two_settings"]),
+        )
+
+    assert seen("mean") == (True,) * 4
+    assert seen("latest") == (False,) * 4
+    means = "“main”: mean ± standard deviation over n runs with different answers"
+    latest = "“Held-out”: figures of one run of each system: the latest run with figures; n runs"
+    page = client.get(reverse("board", args=["rel"], query=chosen)).content.decode()
+    file = client.get(reverse("board-view-file", args=["rel", "md"], query=chosen)).content.decode()
+    for text in (page, file):
+        assert f"{means}. {latest} with different answers" in text
+
+
 def test_the_api_tells_of_other_settings_what_the_reader_may_see(
     client: Client, cast: BenchmarkCast, beside: Benchmark
 ) -> None:

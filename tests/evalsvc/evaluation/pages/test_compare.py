@@ -215,7 +215,12 @@ def test_held_out_curves_are_dotted_beside_those_on_labels_by_people(cast: Bench
     drawn = draw_curves(series)
     assert drawn.count(f'stroke-dasharray="{DOTTED}"') == 2  # the curve, and its line in the legend
     assert "Net, held-out: best F1 at recall 0.50, precision 0.70" in drawn
-    assert [head.title for head in curves_table(series).heads] == ["Recall", "Net", "Net, held-out", "Tree"]
+    assert [head.title for head in curves_table(series, Setting()).heads] == [
+        "Recall",
+        "Net",
+        "Net, held-out",
+        "Tree",
+    ]
     assert "held-out" not in draw_curves([Series("Net", points, None), Series("Tree", points, None)])
 
 

@@ -275,6 +275,16 @@ class Board:
         """Return the rows of these systems alone, in their order."""
         return list(Rows(self, (runs for runs in self.figures.runs if runs.system in systems)))
 
+    @cached_property
+    def order_in_words(self) -> str:
+        """Say how the rows stand: by the figures that are ranked, else by name."""
+        title, ranked = self.ordering.title, len(self.ordering.ranks)
+        if not ranked:
+            return f"by name, as no {title} is ranked"
+        way = "highest" if self.ordering.measure.higher_is_better else "lowest"
+        rest = ", the others by name" if ranked < len(self.rows) else ""
+        return f"ordered by {title}, {way} first{rest}"
+
     @property
     def order_by(self) -> str:
         return self.ordering.measure.key

@@ -198,8 +198,7 @@ def _impossible(view: BoardView) -> Iterator[str]:
 
 def _described(view: BoardView) -> str:
     board, choice = view.board, view.choice
-    way = "highest" if board.ordering.measure.higher_is_better else "lowest"
-    words = [f"{board.setting.benchmark}, ordered by {board.ordering.title}, {way} first."]
+    words = [f"{board.setting.benchmark}, {board.order_in_words}."]
     filters = [f"{name} {value}" for name, value in choice.filters]
     if filters:
         words.append(f"{len(view.rows)} of {len(board.rows)} systems: {', '.join(filters)}.")

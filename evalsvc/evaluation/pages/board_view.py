@@ -57,6 +57,7 @@ def board_context(
     context: dict[str, Any] = {
         "table": table(view, rows, names=names, visible=visible, reported=reported),
         "offers": offers(view),
+        "order": board.order_in_words,
         "sealed": board.sealed,
         "row_rule": row_rules.run_shown(setting),
         "figures_shown": figures_shown(view),

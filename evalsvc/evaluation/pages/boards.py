@@ -75,8 +75,7 @@ def boards(request: HttpRequest) -> HttpResponse:
     entries = overviews(pages)
     lead = "No benchmark yet."
     if entries:
-        ranked = "Systems are ranked by means over runs on frozen test sets."
-        lead = f"{counted(pages.paginator.count, 'benchmark')}. {ranked}"
+        lead = f"{counted(pages.paginator.count, 'benchmark')}. Systems are scored on frozen test sets."
     context = {"boards": entries, "pages": pages, "lead": lead, "may_open": may_organise(request)}
     return render(request, "evaluation/boards.html", context)
 

@@ -274,10 +274,7 @@ def _counts(comparison: Comparison) -> str:
     """Say how many runs each system has, and which one is shown if one is."""
     counts = [row.runs_text for row in comparison.rows]
     if comparison.setting.row_rule != row_rules.MEAN:
-        counts = [
-            ", ".join(filter(None, (f"{run_named(row.runs.chosen)} of {row.n}", row.omitted_text)))
-            for row in comparison.rows
-        ]
+        counts = [f"{run_named(row.runs.chosen)} shown; {row.runs_text}" for row in comparison.rows]
     elif len(set(counts)) == 1:
         return f"{counts[0]} of each system."
     return " ".join(f"{name}: {n}." for name, n in zip(comparison.names_in_sentences, counts, strict=True))

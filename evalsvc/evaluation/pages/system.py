@@ -204,9 +204,12 @@ class FamilyRow:
 
 
 def _best(page: SystemPage, measure: Measure) -> str:
-    """Return the best mean of the board; several systems may have it, or others by exact figures."""
+    """Return the best mean of the board; several systems may have it, or others by exact figures.
+
+    Measures that order no board, such as thresholds, have none.
+    """
     column = page.board.columns[measure.key]
-    best = column.figures[column.order[0]].mean if column.order else None
+    best = column.figures[column.order[0]].mean if measure.ranks and column.order else None
     return "" if best is None else measured(best, measure)
 
 

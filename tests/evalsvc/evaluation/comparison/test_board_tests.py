@@ -181,7 +181,7 @@ def test_the_board_shows_bands_bold_figures_and_confirmed_reversals(
 ) -> None:
     begin(cast)
     before = client.get(reverse("board", args=["rel"]))
-    assert "in the order of the figures: no test gives a rank" in before.content.decode()
+    assert "ordered by micro F1, highest first: no test gives a rank" in before.content.decode()
     waiting = before.context["table"].rows
     assert [(line.rank, line.no_rank) for line in waiting] == [("–", ONE_RUN_OF_MANY), *[("–", NOT_YET)] * 3]
     assert {p for pair in before.context["reversals"] for p in pair["p"]} == {("–", "")}

@@ -252,11 +252,14 @@ def test_a_figure_that_one_label_moves_by_more_than_5_points_is_withheld(
     board = client.get(reverse("board", args=[submission.benchmark.slug])).content.decode()
     assert "Micro F1 is withheld while the setting is open: one gold label" in board
     assert "undefined" not in board
+    assert "by name, as no micro F1 is ranked: no test gives a rank" in board
+    files = [reverse("board-view-file", args=["hid", form]) for form in ("csv", "md")]
+    assert all("by name, as no micro F1 is ranked." in client.get(file).content.decode() for file in files)
     options = re.findall(r'<option value="(\w*)"( selected)?>', board)
     assert options == [("", ""), ("accuracy", "")]  # by name, until a measure that is shown is chosen
     response = client.get(reverse("api-board", args=["hid"]), {"order": "macro_f1"})
     assert response.json()["hint"] == "Known: accuracy."
-    assert "no figure is shown" in client.get(reverse("boards")).content.decode()
+    assert "no main figure is shown" in client.get(reverse("boards")).content.decode()
     client.force_login(cast.olga)
     organised = client.get(reverse("board-organise", args=[submission.benchmark.slug])).content.decode()
     assert "Teams see no ranking of “" in organised

@@ -180,7 +180,7 @@ def test_tables_leave_as_files_with_bold_where_a_test_says_so(
     assert one in download("md")
     page = client.get(address(cast, "Net", "Tree")).content.decode()
     assert one in page
-    assert "“Net”: run 3 of 3. “Tree”: run" in page
+    assert "“Net”: run 3 shown; 3 runs. “Tree”: run" in page
     assert "F1 per class, of the run shown." in page
 
 

@@ -47,6 +47,11 @@ def test_every_reader_sees_scores_runs_classes_and_what_to_compare_with(
     entry = client.get(address(benchmark, benchmark.submissions.latest("pk").system.name)).content.decode()
     assert "one run: no rank by tests on" in entry
     assert "of one run: the final entry of the team" in entry
+    of_team = client.get(reverse("board-view-file", args=["rel", "md"])).content.decode()
+    assert "ordered by micro F1, highest first, the others by name." in of_team
+    Setting.objects.update(row_rule="latest")
+    latest = client.get(address(benchmark, "Net")).content.decode()
+    assert "the latest run with figures, of 3 with different answers" in latest
     Setting.objects.update(row_rule="mean")
     run = f'href="/submissions/{benchmark.submissions.earliest("pk").pk}/?'
     assert run not in page  # the runs of a team are its own

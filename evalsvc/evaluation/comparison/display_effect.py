@@ -109,7 +109,7 @@ class DisplayEffect:
 
 def _shown(setting: Setting, at: datetime) -> Shown:
     gold = gold_digest.newest(setting)
-    secret = gold_digest.SecretGold(at).has_lines_of(gold)
+    secret = gold_digest.SecretGold(at).holds_back(gold)
     figures, words = "exact", "all figures and counts" if secret else "all figures, counts and errors"
     if is_sealed(setting, at):
         figures, words = "none", "no figure"

@@ -47,6 +47,7 @@ class SecretGold:
 
     def __init__(self, at: datetime | None = None) -> None:
         self._at = at
+        self._held = dict[int, bool]()
 
     @cached_property
     def _uses(self) -> tuple[dict[int, datetime], dict[str, datetime], set[str]]:
@@ -72,7 +73,20 @@ class SecretGold:
 
     def hides_digest_of(self, version: SettingVersion) -> bool:
         """True if a setting keeps this gold secret, or did if it were not published under terms."""
-        return version.gold_sha256 in self._uses[2] or self.has_lines_of(version)
+        return version.gold_sha256 in self._uses[2] or self.holds_back(version)
+
+    def holds_back(self, version: SettingVersion) -> bool:
+        """True if a setting keeps the gold of a version secret, or in a hidden setting that of any version.
+
+        Golds of versions differ in few labels: whoever knows the one knows most of the other.
+        """
+        return self.has_lines_of(version) or self._holds_versions_of(version.setting)
+
+    def _holds_versions_of(self, setting: Setting) -> bool:
+        if setting.pk not in self._held:
+            hiding = setting.disclosure == Setting.Disclosure.HIDDEN
+            self._held[setting.pk] = hiding and any(map(self.has_lines_of, setting.versions.all()))
+        return self._held[setting.pk]
 
     @cached_property
     def _origins(self) -> Origins:

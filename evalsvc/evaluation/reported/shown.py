@@ -83,7 +83,7 @@ def _elsewhere(
 
 def _tells_size(setting: Setting, board: Board, person: Person | None) -> bool:
     """True for the organisers, and once no setting hides, seals or has yet to open the gold."""
-    secret = SecretGold().has_lines_of(board.version)
+    secret = SecretGold().holds_back(board.version)
     return not secret or bool(organised([setting.benchmark_id], person))
 
 

@@ -25,7 +25,7 @@ from evalsvc.evaluation.boards.leaderboard import board
 from evalsvc.evaluation.boards.ranking import BoardRow
 from evalsvc.evaluation.comparison import board_comparison, words
 from evalsvc.evaluation.disclosure.shown_tests import WITHDRAWN
-from evalsvc.evaluation.models import Benchmark, Evaluation, Setting, Submission
+from evalsvc.evaluation.models import Benchmark, Evaluation, NearDuplicate, Setting, Submission
 from evalsvc.evaluation.pages.board_columns import SELECTION
 from evalsvc.evaluation.roles import is_sealed
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
@@ -196,6 +196,27 @@ def test_an_upgrade_rebuilds_from_the_log_which_figures_were_known(cast: Benchma
     if is_sealed(setting):
         assert (rebuilt[1] is None) == (since is None)
         assert since is None or abs(rebuilt[1] - since) < timedelta(seconds=1)
+
+
+def test_an_upgrade_counts_no_near_duplicate_that_organisers_withdrew_after_a_hidden_phase(
+    cast: BenchmarkCast,
+) -> None:
+    """It showed the figures of a run that still stands; another setting may hide the gold for longer."""
+    benchmark = cast.relations()
+    setting = benchmark.settings.get()
+    stays, near = (cast.submit(benchmark, answers(right), run=str(right)) for right in (4, 3))
+    work("score")
+    NearDuplicate.objects.create(
+        submission=near, setting=setting, earlier=stays, claims=1, gold_sha256=setting.test_set.sha256
+    )
+    Setting.objects.update(disclosure="hidden", closes_at=timezone.now())
+    sleep(0.002)
+    withdraw([near], by=cast.olga)
+    for ended in (True, False):
+        Setting.objects.update(closes_at=timezone.now() - timedelta(hours=1) if ended else None)
+        upgraded()
+        near.refresh_from_db()
+        assert near.known_under == []
 
 
 def test_an_upgrade_follows_the_log_of_a_split_for_its_rest(cast: BenchmarkCast) -> None:

@@ -22,6 +22,7 @@ from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
 pytestmark = pytest.mark.django_db
 HOUR = timedelta(hours=1)
 HIDDEN, OPEN = Setting.Disclosure.HIDDEN, Setting.Disclosure.OPEN
+REVISED = RELATION_GOLD[:5]
 PLACES = (
     "/api/v1/benchmarks/rel",
     "/api/v1/benchmarks/rel/board",
@@ -111,9 +112,33 @@ def test_the_former_gold_of_a_hidden_setting_is_held_back_too(cast: BenchmarkCas
     open_one = changed(cast)
     hidden = cast.benchmark("other", settings=[("main", open_one.test_set, "bag", "micro_f1")]).settings.get()
     change(hidden, {"disclosure": HIDDEN})
-    revised = freeze("revised", RELATION_GOLD[:5], by=cast.olga)
+    revised = freeze("revised", REVISED, by=cast.olga)
     creation.revise_setting(hidden, test_set=revised, by=cast.olga)
     assert "gold_sha256" not in shown(open_one)
+
+
+@pytest.mark.parametrize("hidden_elsewhere", ["former", "newest"])
+def test_a_closed_phase_shows_no_digest_of_any_version_while_another_hides_the_gold_of_one(
+    client: Client, cast: BenchmarkCast, hidden_elsewhere: str
+) -> None:
+    """Golds of versions differ in few labels, and its figures are still rounded."""
+    phase = changed(cast, disclosure=HIDDEN)
+    golds = {"former": phase.test_set, "newest": freeze("revised", REVISED, by=cast.olga)}
+    creation.revise_setting(phase, test_set=golds["newest"], by=cast.olga)
+    settings = [("main", golds[hidden_elsewhere], "bag", "micro_f1")]
+    other = cast.benchmark("other", settings=settings).settings.get()
+    change(other, {"disclosure": HIDDEN})
+    phase = change(phase, {"closes_at": timedelta()})
+    digests = [each.gold_sha256 for each in phase.versions.all()]
+    client.force_login(cast.kim)
+
+    def found() -> list[bool]:
+        replies = [client.get(place).content.decode() for place in PLACES]
+        return [any(digest in reply for reply in replies) for digest in digests]
+
+    assert found() == [False, False]
+    change(other, {"closes_at": timedelta()})
+    assert found() == [True, True]
 
 
 def test_the_salt_shown_at_closing_verifies_the_commitment(client: Client, cast: BenchmarkCast) -> None:

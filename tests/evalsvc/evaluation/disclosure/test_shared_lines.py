@@ -113,7 +113,7 @@ def test_training_counts_are_not_shown_while_a_setting_hides_lines_of_the_traini
     sets = sets_of(cast)
     shown = add(cast, "shown", freeze("test", gold_lines(GOLD), by=cast.olga), disclosure="open")
     run(cast, shown)
-    TestSet.objects.filter(pk=sets[name].pk).update(statistics={"labels": {"born_in": 1204}})
+    TestSet.objects.filter(pk=sets[name].pk).update(statistics={"labels": {"born_in": 1204789}})
     Companion.objects.create(test_set=shown.test_set, data=sets[name], role="training", by=cast.olga)
     rules.change(shown.benchmark, by=cast.olga, training_set=sets[name].slug)
     addresses = [reverse(view, args=["shown"]) for view in ("board", "board-organise", "api-benchmark")]
@@ -121,16 +121,16 @@ def test_training_counts_are_not_shown_while_a_setting_hides_lines_of_the_traini
     client.force_login(cast.olga)
     for address in addresses:
         text = client.get(address).content.decode().replace(",", "")
-        assert ("1204" in text, "while a phase hides lines" in text) == (True, False), address
+        assert ("1204789" in text, "while a phase hides lines" in text) == (True, False), address
     hiding = add(cast, "hiding", sets["a"], disclosure="hidden")
     for address in addresses:
-        assert ("1204" in client.get(address).content.decode().replace(",", "")) != shares, address
+        assert ("1204789" in client.get(address).content.decode().replace(",", "")) != shares, address
     assert ("are not shown while a phase hides" in client.get(addresses[0]).content.decode()) == shares
     assert ("not shown while a phase hides" in client.get(addresses[1]).content.decode()) == shares
     assert sets[name].slug in client.get(reverse("board-log", args=["shown"])).content.decode()
-    assert "1204" not in client.get(reverse("board-log", args=["shown"])).content.decode()
+    assert "1204789" not in client.get(reverse("board-log", args=["shown"])).content.decode()
     Setting.objects.filter(pk=hiding.pk).update(disclosure="open")
-    assert "1,204" in client.get(addresses[0]).content.decode()
+    assert "1,204,789" in client.get(addresses[0]).content.decode()
 
 
 def test_counts_of_a_set_beside_another_are_for_those_who_see_it_while_a_setting_hides_lines_of_it(

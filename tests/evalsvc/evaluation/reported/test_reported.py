@@ -162,6 +162,23 @@ def test_hidden_gold_does_not_tell_its_size_by_a_check(setting: Setting, cast: B
     assert shown.reported(setting, cast.olga).checks[row.pk]
 
 
+def test_a_closed_phase_makes_no_checks_while_another_hides_the_gold_of_any_of_its_versions(
+    setting: Setting, cast: BenchmarkCast
+) -> None:
+    add(setting, cast, micro_recall="75.0")
+    benchmark, fields = cast.benchmark("other"), {"title": "Other", "unit": "sentence", "main": "accuracy"}
+    fields |= {"disclosure": "hidden", "test_set": setting.test_set}
+    other = creation.add_setting(benchmark, key="o", by=cast.olga, **fields)
+    creation.revise_setting(
+        setting, test_set=freeze("revised", RELATION_GOLD[:5], by=cast.olga), by=cast.olga
+    )
+    Setting.objects.filter(pk=setting.pk).update(disclosure="hidden", closes_at=timezone.now())
+    setting.refresh_from_db()
+    assert shown.reported(setting, None).checks == {}
+    Setting.objects.filter(pk=other.pk).update(disclosure="open")
+    assert shown.reported(setting, None).checks
+
+
 @pytest.mark.parametrize(
     ("figures", "error"),
     [

@@ -5,13 +5,13 @@ People appear as numbers: a1, a2 … are annotators, d1, d2 … are those who de
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from annotation.consensus.choices import choices_of
 from annotation.consensus.item_state import answers_needed, counted_answers
 from annotation.consensus.rules import Rules
+from annotation.freezing.label_rows import label_rows
 from annotation.models import Adjudication, Annotator, Answer, Item, Project
 
 EXCLUDED = "excluded"
@@ -58,24 +58,10 @@ class ProvenanceWriter:
         return line
 
     def _labels(self, item: Item, counted: Sequence[Answer], k: int) -> list[dict[str, Any]]:
-        """List each label that was voted for or is gold, most votes first."""
         mapped = [self.rules.mapping.payload(answer.payload).payload for answer in counted]
-        tally = self.rules.verdict(mapped, k, self.rules.policy).tally
-        gold = choices_of(item.gold or {"spans": [], "relations": []})
-        shown: Counter[Any] = Counter()
-        imported: Counter[Any] = Counter()
-        for answer, payload in zip(counted, mapped, strict=True):
-            for choice in choices_of(payload):
-                shown[choice] += answer.vote.shown_id is not None
-                imported[choice] += answer.vote.batch_id is not None
-        votes = {count.choice: count.votes for count in tally}
-        rows = []
-        for choice in [*votes, *sorted(gold - votes.keys(), key=str)]:
-            row = {"label": choice, "for": votes.get(choice, 0), "gold": choice in gold}
-            row["against"] = len(counted) - row["for"]
-            more = {"suggested": shown[choice], "imported": imported[choice]}
-            rows.append(row | {name: n for name, n in more.items() if n})
-        return rows
+        verdict = self.rules.verdict(mapped, k, self.rules.policy)
+        marks = [self._answer(answer, True).keys() for answer in counted]
+        return label_rows(verdict, mapped, marks, item.gold or {"spans": [], "relations": []})
 
     def _answer(self, answer: Answer, counts: bool) -> dict[str, Any]:
         payload, vote = answer.payload, answer.vote

@@ -21,7 +21,7 @@ from annotation.pages.testsets import visible
 from annotation.releases import publication_effect, publishing
 from annotation.releases.card import card_of
 from annotation.releases.card_text import bibtex, citation_text
-from annotation.releases.check import CheckResult, check
+from annotation.releases.check import NOT_COMPARED, CheckResult, check
 from annotation.releases.checksums import Opened
 from annotation.releases.composition import Composition
 from annotation.releases.earlier import compare_with, earlier_sets
@@ -121,7 +121,7 @@ def check_copy(request: HttpRequest) -> HttpResponse:
         files = {file.name: opened(file) for file in form.cleaned_data["copies"]}
         with login_throttle.check(request):
             if result := attempt(form, lambda: _checked(files), "copies"):
-                context |= {"result": result} | _known(request, result)
+                context |= {"result": result, "not_compared": NOT_COMPARED} | _known(request, result)
     return render(request, "annotation/release_check.html", context)
 
 

@@ -15,7 +15,9 @@ from typing import Any
 
 import msgspec
 
+from annotation.consensus.majority import Verdict
 from annotation.freezing.answer_counts import StatedOfLines
+from annotation.freezing.label_rows import MARKS, label_rows
 from annotation.releases.checksums import Opened, compare_sums
 from annotation.releases.file_shapes import (
     MOST_SOURCES,
@@ -40,8 +42,15 @@ from annotation.releases.layout import (
 )
 from annotation.releases.outcome import Judge, ProvenanceRow, Rules
 from annotation.releases.recount import Recount, Stated
+from evalsvc.core.formats.label_mapping import Payload
 
 MOST_LINES_NAMED = 5
+ADJUDICATED, UNDECIDED = "adjudicated", ("open", "disputed", "unusable")
+NOT_COMPARED = (
+    "Not compared, as no line gives them: names and dates, settings of the project that decide no line, the "
+    "number of people, who answered, when and why, answers to what was left out, and the figures of answers "
+    "and source labels in the statistics."
+)
 FAULTS = (msgspec.MsgspecError, ValueError, RecursionError, TypeError, KeyError, AttributeError, IndexError)
 
 
@@ -159,6 +168,8 @@ class _Check:
         if manifest.answers_of_items is None or self.result.redecided != manifest.rows:
             return
         name = PROVENANCE if PROVENANCE in self.suspects else MANIFEST
+        for difference in () if manifest.split else _counts_differences(manifest, counted.origins.total()):
+            self.result.add(name, difference)
         for key, figures in counted.figures().items():
             stated = getattr(manifest, key)
             if key == "counts":  # others in it are of the sentences that were left out
@@ -276,26 +287,54 @@ def _plain_text(text: str) -> str:
 
 
 def _fault(judge: Judge, item: dict[str, Any], row: ProvenanceRow) -> str:
-    """Describe how a gold line differs from what its provenance gives; empty if it does not."""
+    """Describe how a gold line, and what its provenance states, differ from what the answers give."""
     if item["id"] != row.id:
         return f"The id in {GOLD} is {_short(item['id'])}."
     verdict = judge.verdict(row.counted(), row.k)
-    votes = {_plain(count.choice): count.votes for count in verdict.tally}
-    stated = {_plain(label.label): label.votes for label in row.labels if label.votes}
-    if votes != stated:
-        return f"The votes for its labels are {_short(votes)}; {PROVENANCE} states {_short(stated)}."
-    expected = judge.gold(row.counted(), row.k, row.decision)
+    expected = judge.mapped(row.decision.payload()) if row.decision else verdict.gold
     if expected is None:
         return f"The answers are {verdict.state}, and there is no decision."
+    return " ".join((*_gold_faults(item, expected, row), *_stated_faults(judge, verdict, expected, row)))
+
+
+def _gold_faults(item: dict[str, Any], expected: Payload, row: ProvenanceRow) -> Iterator[str]:
     why = "the decision gives" if row.decision else "the answers give"
     for key in ("relations", "spans"):
         if key in item and item[key] != expected[key]:
-            return f"{key} {_short(item[key])} in {GOLD}; {why} {_short(expected[key])}."
-    return ""
+            yield f"{key} {_short(item[key])} in {GOLD}; {why} {_short(expected[key])}."
+
+
+def _stated_faults(judge: Judge, verdict: Verdict, gold: Payload, row: ProvenanceRow) -> Iterator[str]:
+    """Compare what the provenance states beside what decides the line."""
+    answers = [judge.mapped(payload) for payload in row.counted()]
+    marks = [{name for name in MARKS if getattr(answer, name)} for answer in row.counting]
+    given = {_plain(each): each for each in label_rows(verdict, answers, marks, gold)}
+    stated = {_plain(each): each for each in row.labels}
+    if given.keys() != stated.keys() or len(stated) != len(row.labels):
+        rows = [_short([one[key] for key in one if key not in other])
+                for one, other in ((given, stated), (stated, given))]  # fmt: skip
+        yield f"The votes for its labels are {rows[0]}; {PROVENANCE} states {rows[1]}."
+    state = ADJUDICATED if row.decision else verdict.state
+    for name, figure in {"state": state, "pattern": verdict.pattern}.items():
+        if (other := getattr(row, name)) != figure:
+            yield f"The {name} is {_short(figure)}; {PROVENANCE} states {_short(other)}."
+
+
+def _counts_differences(manifest: Manifest, answers: int) -> Iterator[str]:
+    """Compare the counts of a whole set with what it left out, and with the answers of its lines."""
+    left, stated = left_out_counts(manifest.left_out), manifest.counts
+    for state in UNDECIDED:
+        n, ids = stated.get(state), left.get(state, 0)
+        if n != ids:
+            yield f"counts.{state} is {_short(n)} in {MANIFEST}; left_out has {ids:,}."
+    n = stated.get("answers")
+    if not isinstance(n, int) or n < answers or (n > answers and not left):
+        given = f"{'at least ' * bool(left)}{answers:,}"
+        yield f"counts.answers is {_short(n)} in {MANIFEST}; the lines of {PROVENANCE} give {given}."
 
 
 def _plain(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 def _short(value: Any) -> str:

@@ -45,27 +45,24 @@ class AnswerRow(msgspec.Struct):
         return payload | ({"blank": True} if self.blank else {})
 
 
-class VotesRow(msgspec.Struct, rename={"votes": "for"}):
-    """A label of the provenance with its votes."""
-
-    label: Any
-    votes: int
-
-
 class ProvenanceRow(msgspec.Struct):
     """A line of the provenance."""
 
     id: str
     state: str
     k: int
-    labels: list[VotesRow]
+    labels: list[dict[str, Any]]
     answers: list[AnswerRow]
     decision: AnswerRow | None = None
     pattern: str = ""
 
+    @property
+    def counting(self) -> list[AnswerRow]:
+        return [answer for answer in self.answers if not answer.not_counted]
+
     def counted(self) -> list[Payload]:
         """Return the answers that count, in raw labels."""
-        return [answer.payload() for answer in self.answers if not answer.not_counted]
+        return [answer.payload() for answer in self.counting]
 
 
 @dataclass(frozen=True)

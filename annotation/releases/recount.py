@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from annotation.releases.layout import GOLD, STATISTICS
 
-Figure = int | float | None
+Figure = int | float | dict[str, int | float] | None
 
 
 class Stated(msgspec.Struct):
@@ -20,12 +20,16 @@ class Stated(msgspec.Struct):
     labels: dict[str, int] = {}
     relation_labels: dict[str, int] = {}
     sentences: Figure | msgspec.UnsetType = msgspec.UNSET
+    relations: Figure | msgspec.UnsetType = msgspec.UNSET
+    types: Figure | msgspec.UnsetType = msgspec.UNSET
     pairs: Figure | msgspec.UnsetType = msgspec.UNSET
     facts: Figure | msgspec.UnsetType = msgspec.UNSET
     several_labels: Figure | msgspec.UnsetType = msgspec.UNSET
     entities: Figure | msgspec.UnsetType = msgspec.UNSET
     relations_between: Figure | msgspec.UnsetType = msgspec.UNSET
     tokens: Figure | msgspec.UnsetType = msgspec.UNSET
+    tokenised: Figure | msgspec.UnsetType = msgspec.UNSET
+    neighbours: Figure | msgspec.UnsetType = msgspec.UNSET
     na_sentences: Figure | msgspec.UnsetType = msgspec.UNSET
     na_share: Figure | msgspec.UnsetType = msgspec.UNSET
     perplexity_with_negative: Figure | msgspec.UnsetType = msgspec.UNSET
@@ -35,13 +39,35 @@ class Stated(msgspec.Struct):
     left_out_of_whole: dict[str, int] | None = None
 
 
+class Neighbours:
+    """Counts the lines that have the labels of the line before them."""
+
+    def __init__(self) -> None:
+        self.same, self.lines = 0, Counter[tuple[str, ...]]()
+        self.last: tuple[str, ...] | None = None
+
+    def add(self, labels: Iterable[str]) -> None:
+        key = tuple(sorted(set(labels)))
+        self.same += key == self.last
+        self.lines[key] += 1
+        self.last = key
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """Return the number of lines, and how many there are on average in an order by chance."""
+        n = self.lines.total()
+        by_chance = sum(each * (each - 1) for each in self.lines.values()) / n if n else 0
+        return {"same": self.same, "by_chance": round(by_chance, 1)}
+
+
 class Recount:
     """Counts over the gold lines, one `add` each."""
 
     def __init__(self) -> None:
         self.labels: Counter[str] = Counter()
         self.links: Counter[str] = Counter()
-        self.sentences = self.without = self.several = self.tokens = 0
+        self.sentences = self.without = self.several = self.tokens = self.tokenised = 0
+        self.neighbours = Neighbours()
         self.pairs: set[Any] = set()
         self.facts: set[Any] = set()
         self.has_pairs = False
@@ -59,7 +85,9 @@ class Recount:
         else:
             self.links.update(str(link[1]) for link in relations)
         self.labels.update(map(str, names))
+        self.neighbours.add(map(str, names))
         self.tokens += len(item.get("tokens") or ())
+        self.tokenised += "tokens" in item
         self.without += not names
         self.sentences += 1
 
@@ -78,12 +106,16 @@ class Recount:
         counts = [n for n in self.labels.values() if n]
         return {
             "sentences": self.sentences,
+            "relations": len(counts),
+            "types": len(counts),
             "pairs": len(self.pairs) if self.has_pairs else None,
             "facts": len(self.facts) if self.has_pairs else None,
             "several_labels": self.several,
             "entities": self.labels.total(),
             "relations_between": self.links.total(),
             "tokens": self.tokens or None,
+            "tokenised": self.tokenised,
+            "neighbours": self.neighbours.figures,
             "na_sentences": self.without,
             "na_share": self.without / self.sentences if self.sentences else None,
             "perplexity_with_negative": _perplexity([*counts, *([self.without] if self.without else ())]),
@@ -105,8 +137,8 @@ def _perplexity(counts: list[int]) -> float | None:
 
 
 def _same(one: Figure, other: Figure) -> bool:
-    if one is None or other is None:
-        return one is other
+    if not isinstance(one, int | float) or not isinstance(other, int | float):
+        return one == other
     return math.isclose(one, other, rel_tol=1e-9)
 
 
@@ -115,4 +147,4 @@ def _difference(name: str, figure: Figure, stated: Figure) -> str:
 
 
 def _written(figure: Figure) -> str:
-    return "none" if figure is None else f"{figure:,}"
+    return "none" if figure is None else f"{figure}" if isinstance(figure, dict) else f"{figure:,}"

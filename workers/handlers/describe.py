@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from annotation.releases.listing import digests_of_lines
+from annotation.releases.recount import Neighbours
 from annotation.testset import Kind, Origin, TestSet, read_rows
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.transitions import Store
@@ -42,27 +42,6 @@ def describe(subject: int, progress: Progress) -> Store:
             TestSet.objects.filter(pk=fresh.pk).update(statistics=merged)
 
     return store
-
-
-class Neighbours:
-    """Counts the lines that have the labels of the line before them."""
-
-    def __init__(self) -> None:
-        self.same, self.lines = 0, Counter[tuple[str, ...]]()
-        self.last: tuple[str, ...] | None = None
-
-    def add(self, labels: Iterable[str]) -> None:
-        key = tuple(sorted(set(labels)))
-        self.same += key == self.last
-        self.lines[key] += 1
-        self.last = key
-
-    @property
-    def figures(self) -> dict[str, float]:
-        """Return the number of lines, and how many there are on average in an order by chance."""
-        n = self.lines.total()
-        by_chance = sum(each * (each - 1) for each in self.lines.values()) / n if n else 0
-        return {"same": self.same, "by_chance": round(by_chance, 1)}
 
 
 def statistics(test_set: TestSet) -> dict[str, Any]:

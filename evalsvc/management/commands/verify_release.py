@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management import CommandError, CommandParser
 
-from annotation.releases.check import CheckResult, check
+from annotation.releases.check import NOT_COMPARED, CheckResult, check
 from annotation.releases.checksums import open_folder
 from evalsvc.management.commands._base import ScoringCommand
 
@@ -38,7 +38,9 @@ class Command(ScoringCommand):
             if result.unbound:
                 names = ", ".join(result.unbound)
                 self.stdout.write(f"manifest.json states no SHA-256 of {names}: their checksums may be new.")
-            if not result.has_gold:
+            if result.has_gold:
+                self.stdout.write(NOT_COMPARED)
+            else:
                 self.stdout.write("This copy has no gold, so no label was compared.")
         if result.manifest_sha256:
             self.stdout.write(f"SHA-256 of manifest.json: {result.manifest_sha256}")

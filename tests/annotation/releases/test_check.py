@@ -199,6 +199,71 @@ def test_origins_and_outcomes_in_the_manifest_are_those_of_the_answers(
     assert text.startswith(f"{key} is ")
 
 
+# File, line (-1: the whole), place in it, forged value, report
+FORGED: list[tuple[str, int, list[Any], Any, str]] = [
+    ("manifest.json", -1, ["counts", "answers"], 720, "counts.answers is 720 in manifest.json; the lines"),
+    ("manifest.json", -1, ["counts", "answers"], 1, "counts.answers is 1 in manifest.json; the lines"),
+    ("manifest.json", -1, ["counts", "open"], 0, "counts.open is 0 in manifest.json; left_out has 1."),
+    (
+        "manifest.json",
+        -1,
+        ["counts", "disputed"],
+        2,
+        "counts.disputed is 2 in manifest.json; left_out has 0",
+    ),
+    (
+        "provenance.jsonl",
+        0,
+        ["pattern"],
+        "1–1",
+        'The pattern is "2–1 against 1 N/A"; ',
+    ),
+    ("provenance.jsonl", 0, ["labels", 0, "gold"], False, "The votes for its labels are"),
+    ("provenance.jsonl", 0, ["labels", 0, "against"], 7, "The votes for its labels are"),
+    ("provenance.jsonl", 0, ["labels", 0, "suggested"], 2, "The votes for its labels are"),
+    (
+        "provenance.jsonl",
+        2,
+        ["state"],
+        "settled",
+        'The state is "adjudicated"; ',
+    ),
+    ("statistics.json", -1, ["relations"], 9, "relations: 2 in gold.jsonl, 9 in statistics.json."),
+    ("statistics.json", -1, ["neighbours", "same"], 9, "neighbours: "),
+]
+
+
+@pytest.mark.parametrize(("name", "line", "place", "value", "report"), FORGED)
+def test_a_figure_that_the_lines_give_is_compared_with_them_even_with_new_checksums(
+    copy: Path, name: str, line: int, place: list[Any], value: Any, report: str
+) -> None:
+    if value == 720:  # else the sentences that were left out may have had the others
+        forge(copy, "manifest.json", -1, ["left_out"], {})
+        forge(copy, "manifest.json", -1, ["counts", "open"], 0)
+        forge(copy, "statistics.json", -1, ["left_out"], {})
+    forge(copy, name, line, place, value)
+    found = check.check(checksums.open_folder(copy)).differences.values()
+    assert report in " ".join(text for texts in found for text in texts)
+
+
+def forge(copy: Path, name: str, line: int, place: list[Any], value: Any) -> None:
+    """Change one value, and each digest of the file."""
+    path = copy / name
+    lines = [path.read_text()] if line < 0 else path.read_text().splitlines(keepends=True)
+    content = within = json.loads(lines[line])
+    for step in place[:-1]:
+        within = within[step]
+    within[place[-1]] = value
+    lines[line] = json.dumps(content, ensure_ascii=False) + "\n"
+    digests = {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in (path, copy / "manifest.json")}
+    path.write_text("".join(lines))
+    for changed in (path, copy / "manifest.json"):
+        now = hashlib.sha256(changed.read_bytes()).hexdigest()
+        for other in (copy / "manifest.json", copy / "SHA256SUMS"):
+            if digests[changed] != now:
+                other.write_text(other.read_text().replace(digests[changed], now))
+
+
 def test_gold_without_the_provenance_of_its_manifest_is_not_as_released(copy: Path) -> None:
     result = without(copy, "provenance.jsonl")
     assert result.differences == {"provenance.jsonl": ["It is missing; manifest.json states its SHA-256."]}
@@ -338,6 +403,7 @@ def test_the_command_needs_no_database_and_fails_on_a_difference(copy: Path) -> 
     right = run()
     assert (right.returncode, right.stderr) == (0, "")
     assert "The 10 files agree with each other and with the manifest." in right.stdout
+    assert check.NOT_COMPARED in right.stdout
     names = "CITATION.cff, README.md, citation.bib, statistics.json"
     assert f"manifest.json states no SHA-256 of {names}: their checksums may be new." in right.stdout
     with (copy / "gold.jsonl").open("a") as file:

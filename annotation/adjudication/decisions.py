@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -73,7 +72,6 @@ class DisputeDetails:
     open_parts: OpenParts | None = None
     precedents: list[Precedent] = field(default_factory=list)
     may_ask_one_more: bool = False
-    surplus: list[Payload] = field(default_factory=list)
     passes: list[SkipNote] = field(default_factory=list)
     unanswerable: bool = False
     former: FormerDecision | None = None
@@ -101,22 +99,17 @@ def dispute_details(item: Item, *, for_user: User) -> DisputeDetails:
     rules = Rules(item.project_id)
     k = item_state.answers_needed(item, rules.project)
     given = Answer.objects.filter(item=item).active().select_related("vote")
-    answers = item_state.mark_asked_again(item, list(given), rules)
-    count = counted_answers(answers, k=k)
-    late = [answer for answer in answers if answer not in count and not (answer.set_aside or answer.again)]
-    mapped = [rules.mapping.payload(answer.payload).payload for answer in count]
+    counted = counted_answers(item_state.mark_asked_again(item, list(given), rules), k=k)
+    counted.sort(key=lambda answer: _place(answer, for_user))
+    mapped = [rules.mapping.payload(answer.payload).payload for answer in counted]
     verdicts = {policy: rules.verdict(mapped, k, policy) for policy in (MAJORITY, MAJORITY_NA)}
     verdict = verdicts[rules.policy]
     reads_again = _waits_for_reading(item, for_user)  # from the answers alone
-    shuffled = list(zip(mapped, count, strict=True))
-    # keyed: whoever could compute the order would know whose answers came first
-    key = salted_hmac("order of answers", f"{item.pk}:{for_user.pk}", algorithm="sha256")
-    random.Random(key.digest()).shuffle(shuffled)  # noqa: S311
-    rounds, most = range(1, 2 + len(shuffled) // len(LETTERS)), len(shuffled)
+    rounds, most = range(1, 2 + len(counted) // len(LETTERS)), len(counted)
     letters = [letter * times for times in rounds for letter in LETTERS][:most]
     columns = [
         AnonymousAnswer(letter, payload, answer.vote.comment, answer.vote.flagged)
-        for letter, (payload, answer) in zip(letters, shuffled, strict=True)
+        for letter, payload, answer in zip(letters, mapped, counted, strict=True)
     ]
     parts = None
     if rules.project.kind != Kind.RELATIONS:
@@ -133,11 +126,19 @@ def dispute_details(item: Item, *, for_user: User) -> DisputeDetails:
         open_parts=parts,
         precedents=[] if reads_again else precedents(item, parts, for_user=for_user),
         may_ask_one_more=not reads_again and may_ask_one_more(item, rules.project),
-        surplus=[rules.mapping.payload(answer.payload).payload for answer in late],
         passes=unanswerable_items.skip_notes(item) if item.state == Item.State.OPEN else [],
         unanswerable=unanswerable_items.is_unanswerable(item),
         former=None if reads_again else _former_decision(item, for_user, rules),
     )
+
+
+def _place(answer: Answer, user: User) -> bytes:
+    """Return the person's order of the columns, drawn by annotator, so that the order of time moves none.
+
+    Whoever could compute it would know whose each is.
+    """
+    place = f"{answer.item_id}:{user.pk}:{answer.annotator_id}"
+    return salted_hmac("order of answers", place, algorithm="sha256").digest()
 
 
 def _waits_for_reading(item: Item, user: User) -> bool:

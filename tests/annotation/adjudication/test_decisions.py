@@ -17,7 +17,7 @@ from annotation.adjudication.dispute_list import DisputeFilters
 from annotation.consensus import effects, recomputation
 from annotation.models import Item, Project
 from annotation.ontology import inventory
-from annotation.queue import exclusions
+from annotation.queue import exclusions, votes
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from tests.cast.basics import person
 from tests.cast.projects import (
@@ -296,6 +296,17 @@ def test_the_column_order_depends_on_the_secret_key(settings: Any) -> None:
         settings.SECRET_KEY = f"{n} " * 20
         orders.add(str(decisions.dispute_details(item, for_user=judge).columns))
     assert len(orders) > 1
+
+
+def test_columns_keep_their_places_when_an_answer_is_withdrawn_and_given_again() -> None:
+    """Else the place that others' columns took told an adjudicator which of them answered last."""
+    item = answered_item(project_with_items(k=4), ["A"], ["B"], ["C"], [])
+    judges = [adjudicator(item.project, f"judge{n}") for n in range(4)]
+    before = [decisions.dispute_details(item, for_user=judge).columns for judge in judges]
+    for user, label in zip(annotators(item.project, 3), ("A", "B", "C"), strict=True):
+        votes.skip(item, user, client_id=uuid4(), reason="broken", base=1)
+        answer_item(item, user, label, base=2)
+        assert [decisions.dispute_details(item, for_user=judge).columns for judge in judges] == before
 
 
 def test_a_dispute_shows_the_outcome_under_each_policy() -> None:

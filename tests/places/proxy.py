@@ -15,18 +15,17 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 NGINX = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin")
 USER = "user root;" if os.geteuid() == 0 else ""  # else nginx would choose one without access to the folder
-MAIN = """
-{user}
-worker_processes 1;
-pid {folder}/nginx.pid;
-error_log {folder}/error.log notice;
-events {{ worker_connections 256; }}
-http {{
-  client_body_temp_path {folder}; proxy_temp_path {folder};
-  fastcgi_temp_path {folder}; uwsgi_temp_path {folder}; scgi_temp_path {folder};
-  include {folder}/site.conf;
-}}
-"""
+# Of the frame, and what takes its place: one process, as the limit of connections is for each.
+MAIN = {
+    "user nginx;": USER,
+    "worker_processes auto;": "worker_processes 1;",
+    "/run/nginx.pid": "{folder}/nginx.pid",
+    "/dev/stderr": "{folder}/error.log",
+    "/etc/nginx/conf.d/*.conf;": "{folder}/site.conf; "
+    + " ".join(
+        f"{kind}_temp_path {{folder}};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    ),
+}
 
 
 def render(**environment: str) -> str:
@@ -41,6 +40,13 @@ def render(**environment: str) -> str:
     return re.sub(r"\$\{(\w+)\}", lambda match: values[match[1]], template)
 
 
+def _replaced(text: str, ours: dict[str, str]) -> str:
+    for theirs, other in ours.items():
+        assert theirs in text
+        text = text.replace(theirs, other)
+    return text
+
+
 class Proxy:
     """nginx on a free port in front of an upstream, until stopped."""
 
@@ -49,16 +55,19 @@ class Proxy:
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
         site = render(UPLOAD_MAX_BYTES=str(limit), MODEL_MAX_BYTES=str(2 * limit), WAIT_MAX_SECONDS=str(wait))
-        for text, ours in {
-            "listen 80;": f"listen 127.0.0.1:{self.port};",
-            "http://web:8000": upstream,
-            "/dev/stdout": f"{folder}/access.log",
-            "/dev/stderr": f"{folder}/site-error.log",
-        }.items():
-            assert text in site
-            site = site.replace(text, ours)
-        (folder / "site.conf").write_text(site)
-        (folder / "nginx.conf").write_text(MAIN.format(folder=folder, user=USER))
+        (folder / "site.conf").write_text(
+            _replaced(
+                site,
+                {
+                    "listen 80;": f"listen 127.0.0.1:{self.port};",
+                    "http://web:8000": upstream,
+                    "/dev/stdout": f"{folder}/access.log",
+                    "/dev/stderr": f"{folder}/site-error.log",
+                },
+            )
+        )
+        ours = {text: other.format(folder=folder) for text, other in MAIN.items()}
+        (folder / "nginx.conf").write_text(_replaced((ROOT / "nginx.main.conf").read_text(), ours))
 
     def run(self, *words: str) -> Any:
         command = [str(NGINX), "-p", str(self.folder), "-c", str(self.folder / "nginx.conf"), *words]

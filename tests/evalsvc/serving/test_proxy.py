@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import socket
 import time
 from collections.abc import Iterator
@@ -72,6 +73,17 @@ def proxy(nginx: None, upstream: Any, tmp_path_factory: pytest.TempPathFactory) 
     started.run("-s", "stop")
 
 
+@pytest.fixture
+def many_files() -> Iterator[None]:
+    """Room for as many connections of this process as a test needs."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < 3_000:
+        skip_or_fail("files", "a process may open too few")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 3_000), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
 def ask(proxy: Proxy, path: str = "/", body: bytes | None = None, **headers: str) -> tuple[int, Any]:
     request = Request(f"http://127.0.0.1:{proxy.port}{path}", data=body, headers=headers)
     try:
@@ -139,6 +151,20 @@ def test_a_visitor_has_32_requests_answered_at_a_time_and_as_many_idle_connectio
         assert ask(proxy, **{"X-Forwarded-For": "6.6.6.6"})[0] == 200
         upstream.ended.set()
         assert {each.result(timeout=60)[0] for each in waiting} == {200}
+
+
+def test_heads_that_are_never_ended_by_more_senders_than_the_image_has_places_keep_nobody_out(
+    proxy: Proxy, many_files: None
+) -> None:
+    with ExitStack() as places:
+        for _ in range(1_500):
+            half = places.enter_context(socket.create_connection(("127.0.0.1", proxy.port), timeout=60))
+            half.sendall(b"GET / HTTP/1.1\r\nHost: a\r\nX: ")
+        assert ask(proxy)[0] == 200
+        half.settimeout(0)
+        with pytest.raises(BlockingIOError):
+            half.recv(1)  # it is held, not refused
+    assert "worker_connections are not enough" not in proxy.logs
 
 
 def test_a_visitor_cannot_choose_an_address(proxy: Proxy) -> None:

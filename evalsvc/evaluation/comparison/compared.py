@@ -228,10 +228,8 @@ class Comparison:
         """Return why a pair is not tested by a measure, while gold is hidden by figures as shown alone."""
         if (selection := self._selection(*rows)) or not self.board.policy.hidden:
             return selection
-        if reason := withheld(self.board.policy, column.measure.key):
+        if reason := never_tested(self.board, column.measure.key):
             return reason
-        if self.setting.row_rule != row_rules.MEAN:
-            return CHOSEN_RUNS
         systems = {row.system.pk for row in rows}
         if len({row.system.team_id for row in rows}) == 1:
             return ONE_TEAM
@@ -280,6 +278,12 @@ class Comparison:
         pair = (min(a, b), max(a, b))
         tests = (each for each in self.tests.get(key, ()) if (each.a, each.b) == pair)
         return next(tests, None) or self.untested(key, *pair)
+
+
+def never_tested(board: Board, key: str) -> str:
+    """Return why hidden gold lets out no test by a measure, whatever the systems are; or nothing."""
+    chosen = board.policy.hidden and board.setting.row_rule != row_rules.MEAN
+    return withheld(board.policy, key) or (CHOSEN_RUNS if chosen else "")
 
 
 def pairs_of_teams(one: BoardRow, other: BoardRow) -> int:

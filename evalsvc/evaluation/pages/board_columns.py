@@ -16,17 +16,17 @@ from evalsvc.evaluation.comparison import compared, tested_systems
 from evalsvc.evaluation.comparison.board_comparison import Band, BoardComparison
 from evalsvc.evaluation.comparison.tested_systems import FIRST
 from evalsvc.evaluation.disclosure.policy import is_hidden
-from evalsvc.evaluation.disclosure.shown_tests import LADDER
 from evalsvc.evaluation.measures.menu import MENU, Measure, as_shown, board_measures, menu_of, offered
 from evalsvc.evaluation.models import ReportedSystem, Setting
 from evalsvc.evaluation.pages.board_choice import Choice, ColumnKey
 from evalsvc.evaluation.reported.entries import PrintedFigure, figures_of
 
 NOT_ENTERED = "not ranked: its team is ranked once, by another system"
-ONE_RUN_OF_HIDDEN = "one run: the board tests no items of hidden gold, so no rank"
-ONE_RUN_OF_MANY = "one run: the board tests fewer items and systems, so no rank; a comparison tests it"
+ONE_RUN_OF_HIDDEN = "one run shown: the board tests no items of hidden gold, so no rank"
+ONE_RUN_OF_MANY = "one run shown: the board tests fewer items and systems, so no rank; a comparison tests it"
 NOT_AMONG_FIRST = f"not tested: only the first {FIRST} systems are"
 ONLY_SYSTEM = "no other system has a scored run, so no test and no rank"
+ONLY_RANKED = "no other system to rank shows the main measure, so no test and no rank"
 ALONE = "no other system has several runs, so no test and no rank"
 SELECTION = "runs withdrawn after scoring: no test of the others, so no rank"
 SIMILAR = "runs without figures, as they resemble other runs of the team: no test of the others, so no rank"
@@ -34,7 +34,6 @@ NO_TEST = "no test of it is possible, so no rank: a comparison names the reason"
 NOT_YET = "not tested yet: a job tests the runs"
 EARLIER = "only the present version is tested, so no rank"
 UNTESTED = "this measure is not among those that the board tests, so no rank"
-OF_LADDER = f"{LADDER}, so no rank"
 NO_FIGURE = "no figure to rank by"
 NOT_SHOWN = "not shown under this setting"
 
@@ -196,12 +195,15 @@ class BoardView:
         """Why tests leave a system without a band."""
         if len(self.board.figures.runs) < compared.LEAST:
             return ONLY_SYSTEM
-        if self.board.policy.hidden and self.board.setting.ladder:
-            return OF_LADDER
+        if reason := compared.never_tested(self.board, self.board.order_by):
+            return f"{reason}, so no rank"
         if runs.system in self._tested:
             return self._no_band(runs.system)
-        if runs.system not in tested_systems.first_systems(self.board):
+        first = tested_systems.first_systems(self.board)
+        if runs.system not in first:
             return NOT_AMONG_FIRST
+        if len(first) < compared.LEAST:
+            return ONLY_RANKED
         if not _shows_one(runs):
             return ALONE
         return ONE_RUN_OF_HIDDEN if self._hidden else ONE_RUN_OF_MANY

@@ -37,7 +37,7 @@ def sentence(
             median = _by_medians(pair.there, pair.second, [pair.first]) if pair.confirmed else ""
             ahead = f"{names[pair.second]} {better} {names[pair.first]}{median}"
             sentences.append(f"By {pair.there.title}, {ahead}.")
-    return " ".join(sentences)
+    return " ".join(filter(None, sentences))
 
 
 def tested(tests: BoardComparison, board: Board) -> str:
@@ -84,19 +84,21 @@ def why_untested(board: Board) -> str:
 
 def _leader(column: Column, names: Mapping[int, str], tests: BoardComparison | None, untested: str) -> str:
     """Compare the first two systems, by their test if there is one."""
-    order = column.order
+    order, figures = column.order, column.figures
+    if len(order) < PAIR and any(figures[each].mean is not None for each in figures.keys() - {*order}):
+        return ""  # systems without a rank show it
     if not order:
-        held_back = [each.reason for each in column.figures.values() if each.reason.startswith(WITHHELD)]
+        held_back = [each.reason for each in figures.values() if each.reason.startswith(WITHHELD)]
         if held_back:
             return f"{capfirst(column.title)} is {held_back[0]}."
         return f"No system has a defined {column.title} yet."
-    first = column.figures[order[0]].mean or 0.0
+    first = figures[order[0]].mean or 0.0
     shown = measured(first, column.measure)
     if len(order) == 1:
-        figure = column.figures[order[0]]
+        figure = figures[order[0]]
         spread = "" if figure.sd is None else f" ± {measured(figure.sd, column.measure)}"
         value = f"{shown}{spread} over {counted(figure.n, 'run')}"
-        return f"{names[order[0]]} is the only system with {column.title} so far: {value}."
+        return f"{names[order[0]]} is the only system that shows {column.title} so far: {value}."
     same = {
         *takewhile(lambda each: measured(column.figures[each].mean or 0.0, column.measure) == shown, order)
     }

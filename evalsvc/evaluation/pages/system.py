@@ -204,13 +204,14 @@ class FamilyRow:
 
 
 def _best(page: SystemPage, measure: Measure) -> str:
-    """Return the best mean of the board; several systems may have it, or others by exact figures.
+    """Return the best figure that the board shows; several systems may have it, or others by exact figures.
 
-    Measures that order no board, such as thresholds, have none.
+    Measures that order no board, such as thresholds, have none; systems without a rank have figures, too.
     """
-    column = page.board.columns[measure.key]
-    best = column.figures[column.order[0]].mean if measure.ranks and column.order else None
-    return "" if best is None else measured(best, measure)
+    figures = page.board.columns[measure.key].figures.values() if measure.ranks else ()
+    shown = [each.mean for each in figures if each.mean is not None]
+    best = max if measure.higher_is_better else min
+    return measured(best(shown), measure) if shown else ""
 
 
 def _groups(page: SystemPage) -> list[tuple[str, list[FamilyRow], list[FamilyRow]]]:

@@ -110,7 +110,7 @@ def classes(page: SystemPage, request: HttpRequest) -> list[class_view.ClassTabl
     """Return the classes of the median run."""
     if page.median is None:
         return []
-    orders = class_view.ORDERS_BESIDE_BEST if len(page.board.ordering.order) > 1 else class_view.ORDERS
+    orders = class_view.ORDERS_BESIDE_BEST if len(page.board.rows) > 1 else class_view.ORDERS
     tables = class_view.class_tables(
         [page.median[1]], page.setting.benchmark, order=request.GET.get("order", ""), orders=orders
     )
@@ -144,7 +144,7 @@ def _deviation(values: Sequence[float], *, rounded: bool) -> float | None:
 
 def _beside_best(page: SystemPage, tables: list[class_view.ClassTable]) -> list[class_view.ClassTable]:
     """Add the greatest mean F of each class among the first systems of the board."""
-    if page.median is None or len(page.board.ordering.order) < 2:
+    if page.median is None or len(page.board.rows) < 2:
         return tables
     best_of = _best_classes(page.board)
     names = names_on_board(page.board) | {page.row.system.pk: "this system"}
@@ -170,18 +170,19 @@ def _best_classes(board: Board) -> BestClasses:
 
     The figures per class of hundreds of runs are read once for each state of the board.
     """
-    identity = tested_systems.identity_of(board)
+    rows = board.rows[:FIRST]
+    identity = tested_systems.identity_of_rows(board, rows, hidden=board.policy.hidden)
     if (kept := _best.get(identity)) is not None:
         return kept
     found: BestClasses = {}
-    first = board.ordering.order[:FIRST]
+    first = [row.runs.system for row in rows]
     compared = compared_runs(board, first)
-    rows = shown_scores.class_rows(
+    class_rows = shown_scores.class_rows(
         board.policy, {run.evaluation for runs in compared.values() for run in runs}
     )
     for system in first:
         values: dict[tuple[str, str], list[float]] = {}
-        for row in (row for run in compared[system] for row in rows[run.evaluation]):
+        for row in (row for run in compared[system] for row in class_rows[run.evaluation]):
             if row["f1"] is not None:
                 values.setdefault((row["family"], row["label"]), []).append(row["f1"])
         for (family, label), of_class in values.items():

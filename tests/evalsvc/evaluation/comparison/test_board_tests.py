@@ -40,7 +40,6 @@ from evalsvc.evaluation.pages.board_columns import (
     ALONE,
     NOT_AMONG_FIRST,
     NOT_YET,
-    OF_LADDER,
     ONE_RUN_OF_HIDDEN,
     ONE_RUN_OF_MANY,
     ONLY_SYSTEM,
@@ -653,19 +652,35 @@ def test_no_marks_on_hidden_gold_compare_ranks_by_rounded_figures(
         assert ("ranked two places higher than by micro F1" in page.content.decode()) is marked
 
 
-@pytest.mark.parametrize(("ladder", "reason"), [(None, ""), (0.001, shown_tests.LADDER)])
+@pytest.mark.parametrize(
+    ("shown_runs", "reason"),
+    [
+        ({}, ""),
+        ({"ladder": 0.001}, shown_tests.LADDER),
+        ({"row_rule": "latest"}, shown_tests.CHOSEN_RUNS),
+        ({"row_rule": "final"}, shown_tests.CHOSEN_RUNS),
+    ],
+)
 def test_a_hidden_board_ranks_by_no_test_that_its_comparison_withholds(
-    client: Client, cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch, ladder: float | None, reason: str
+    client: Client,
+    cast: BenchmarkCast,
+    monkeypatch: pytest.MonkeyPatch,
+    shown_runs: dict[str, Any],
+    reason: str,
 ) -> None:
-    """Boards of a Ladder ranked by tests of the runs that had improved on earlier ones."""
+    """Boards of a Ladder ranked by tests of the runs that had improved on earlier ones.
+
+    Where rows show chosen runs, those of two or three read that they had one, of which no items are tested.
+    """
     monkeypatch.setattr(Policy, "step", lambda self, key, claims=None: 0.001)
     begin(cast)
     System.objects.filter(name="Cedar").update(team=cast.lugworm)
-    Setting.objects.update(disclosure="hidden", measures=["micro_f1"], ladder=ladder)
+    Setting.objects.update(disclosure="hidden", measures=["micro_f1"], **shown_runs)
     setting = Setting.objects.select_related("benchmark", "test_set", "only").get()
     compute()
     names = [f"{team}/{name}" for team, name in ((cast.kelpie.slug, "Alder"), (cast.lugworm.slug, "Cedar"))]
-    [test] = board_comparison.compared_on_board(setting, names, person=None).tests["micro_f1"]
+    test = board_comparison.compared_on_board(setting, names, person=None).test("micro_f1", 0, 1)
+    assert test is not None
     client.force_login(cast.kim)
     shown = client.get(reverse("api-board", args=["rel"])).json()
     banded = {row["system"] for row in shown["rows"] if row["band"]}
@@ -676,7 +691,7 @@ def test_a_hidden_board_ranks_by_no_test_that_its_comparison_withholds(
     response = client.get(reverse("board", args=["rel"]))
     assert ("ranks by tests" in response.content.decode()) is not bool(reason)
     unranked = {line.no_rank for line in response.context["table"].rows if line.rank == "–"}
-    assert (OF_LADDER in unranked) is bool(reason)
+    assert (f"{reason}, so no rank" in unranked) is bool(reason)
 
 
 def test_the_best_system_of_a_team_on_hidden_gold_is_one_that_can_be_tested(

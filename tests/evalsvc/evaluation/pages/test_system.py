@@ -17,6 +17,7 @@ from django.urls import reverse
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.models import Benchmark, Evaluation, Setting, Submission, System
 from evalsvc.evaluation.pages import system_figures
+from evalsvc.evaluation.pages.board_columns import ONLY_RANKED
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
 from workers.runner import run_next
 
@@ -143,6 +144,27 @@ def test_each_score_and_class_stands_beside_the_best_of_the_board(
     assert behind.caption.endswith("furthest behind first")
 
 
+def test_beside_a_sole_final_entry_the_figures_of_other_systems_count(
+    client: Client, cast: BenchmarkCast, benchmark: Benchmark
+) -> None:
+    """It was “the only system with micro F1” above a better one, and the best beside the figure of that."""
+    Setting.objects.update(row_rule="entry")
+    board = client.get(reverse("board", args=["rel"])).context
+    lines = {line.row.system.name: line for line in board["table"].rows}
+    [entry] = [line.row.system.name for line in lines.values() if line.row.rank]
+    assert (board["sentence"], lines[entry].no_rank) == ("", ONLY_RANKED)
+    figures = {name: line.row.figure("micro_f1").mean for name, line in lines.items()}
+    best = max(figures, key=lambda name: figures[name])
+    assert best != entry
+    for name in (best, entry):
+        page = client.get(address(benchmark, name)).context
+        shown = {row.measure.key: row.best for _, rows, _ in page["groups"] for row in rows}
+        assert shown["micro_f1"] == f"{100 * figures[best]:.1f}"
+        [table] = page["class_tables"]
+        assert all(row.best >= row.f1 for row in table.rows if row.f1 is not None)
+        assert table.best == "all systems"
+
+
 def test_the_classes_of_the_board_are_read_once_until_its_runs_change(
     client: Client, cast: BenchmarkCast, benchmark: Benchmark
 ) -> None:
@@ -175,8 +197,9 @@ def test_of_systems_that_are_equally_good_at_a_class_the_first_of_the_board_is_n
     monkeypatch.setattr(system_figures, "_best", {})
     monkeypatch.setattr(system_figures, "compared_runs", lambda *_: runs)
     monkeypatch.setattr(system_figures.shown_scores, "class_rows", lambda *_: rows)
-    monkeypatch.setattr(system_figures.tested_systems, "identity_of", lambda _: "equal")
-    board: Any = SimpleNamespace(ordering=SimpleNamespace(order=[1, 2]), policy=None)
+    monkeypatch.setattr(system_figures.tested_systems, "identity_of_rows", lambda *_, **__: "equal")
+    systems = [SimpleNamespace(runs=SimpleNamespace(system=system)) for system in (1, 2)]
+    board: Any = SimpleNamespace(rows=systems, policy=SimpleNamespace(hidden=False))
     assert system_figures._best_classes(board)["f"]["born_in"] == (pytest.approx(5 / 9), 1)
 
 

@@ -186,7 +186,7 @@ class OneEntrant(APIView):
         responses={200: EntrantSerializer} | problems(400, 401, 403, 404, 409),
     )
     def post(self, request: Request, slug: str, team: str) -> Response:
-        """Approve or decline a team."""
+        """Approve or decline a team; runs of a declined team stay, and those that wait are scored."""
         benchmark, person = organised(request, slug)
         entrant = benchmark.entrants.select_related("team", "terms").filter(team__slug=team).first()
         if entrant is None:

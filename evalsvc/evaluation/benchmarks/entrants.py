@@ -139,7 +139,7 @@ def effect(benchmark: Benchmark, *, by: User, text: str | None = None, needed: b
 
 @transaction.atomic
 def decide(entrant: Entrant, *, approve: bool, by: User, reason: str = "") -> Entrant:
-    """Approve or decline a team; declining needs a reason, and ends no run."""
+    """Approve or decline a team; declining needs a reason, and ends no run: those that wait are scored."""
     require(entrant.benchmark, by, ORGANISER)
     reason = reason.strip()[:500]
     if not approve and not reason:

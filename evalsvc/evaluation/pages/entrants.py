@@ -106,7 +106,7 @@ class ApprovalForm(PageForm):
     OTHER_NAMES = ("action",)
     approval = forms.BooleanField(
         required=False, label="Approve each team before it submits",
-        help_text="Runs submitted before stay.",
+        help_text="Runs submitted before stay, also of a team that you decline; those that wait are scored.",
     )  # fmt: skip
 
 
@@ -141,7 +141,8 @@ def entrants_page(request: HttpRequest, slug: str) -> HttpResponse:
         entrant = get_object_or_404(benchmark.entrants.select_related("team"), pk=chosen)
         reason = request.POST.get("reason", "")
         if attempt(decision, lambda: entrants.decide(entrant, approve=approve, by=person, reason=reason)):
-            messages.info(request, f"{entrant.team}: {STATE_TITLES[entrant.state]}.")
+            runs = "" if approve else " Its runs so far stay; those that wait are scored."
+            messages.info(request, f"{entrant.team}: {STATE_TITLES[entrant.state]}.{runs}")
             return redirect("board-entrants", slug)
     wanted, finals = _state_in(request), final_entries.of_teams(benchmark)
     context = {

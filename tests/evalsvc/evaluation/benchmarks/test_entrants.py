@@ -113,6 +113,25 @@ def test_organisers_approve_or_decline_a_team_with_a_reason(
     assert cast.submit(benchmark, LABEL_LINES).pk
 
 
+def test_runs_of_a_team_that_is_declined_stay_and_are_scored_as_the_page_says(
+    client: Client, cast: BenchmarkCast, benchmark: Benchmark
+) -> None:
+    entrants.set_approval(benchmark, needed=True, by=cast.olga)
+    entrant = entrants.enter(benchmark, cast.kelpie, by=cast.kim)
+    entrants.decide(entrant, approve=True, by=cast.olga)
+    waiting = cast.submit(benchmark, LABEL_LINES)
+    client.force_login(cast.olga)
+    page = reverse("board-entrants", args=[benchmark.slug])
+    assert "those that wait are scored" in client.get(page).content.decode()
+    declined = client.post(page, {"decline": str(entrant.pk), "reason": "Late."}, follow=True)
+    assert "Its runs so far stay; those that wait are scored." in declined.content.decode()
+    run_next("score")
+    waiting.refresh_from_db()
+    assert waiting.state == Submission.State.SCORED
+    with pytest.raises(NotAllowed, match=r"Late\."):
+        cast.submit(benchmark, LABEL_LINES, run="2")
+
+
 def test_terms_accepted_while_an_organiser_decides_stay_accepted(
     cast: BenchmarkCast, benchmark: Benchmark
 ) -> None:

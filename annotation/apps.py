@@ -19,15 +19,22 @@ class AnnotationConfig(AppConfig):
         from evalsvc.core.jobs.kinds import Kind, register, register_periodic
         from evalsvc.core.upkeep.registry import register_check
 
-        register(Kind("import", "ingest", batches.mirror_job))
-        register(Kind("freeze", "heavy", builder.mirror_job))
-        register(Kind(making.KIND, "heavy", builder.mirror_job))
-        register(Kind(mapping.KIND, "heavy", builder.mirror_job))
+        register(Kind("import", "ingest", batches.mirror_job, require=batches.require_asker))
+        register(Kind("freeze", "heavy", builder.mirror_job, require=builder.require_asker))
+        register(Kind(making.KIND, "heavy", builder.mirror_job, require=making.require_asker))
+        register(Kind(mapping.KIND, "heavy", builder.mirror_job, require=mapping.require_asker))
         register(Kind("describe", "heavy"))
         register(Kind(companions.KIND, "heavy"))
         register(Kind(conversion.KIND, "heavy"))
         register(Kind("recompute", "ingest"))
-        register(Kind(candidate_choices.KIND, "heavy", candidate_choices.mirror_job))
+        register(
+            Kind(
+                candidate_choices.KIND,
+                "heavy",
+                candidate_choices.mirror_job,
+                require=candidate_choices.require_asker,
+            )
+        )
         register(Kind(vote_figures.KIND, "heavy"))
         register(Kind("agreement", "heavy", agreement.mirror_job))
         register_periodic("leases", lease_endings.expire_overdue)

@@ -171,6 +171,15 @@ def _take_back(subject: int) -> None:
         choice.update(state=State.CANCELLED, ended_at=Now(), **EMPTIED)
 
 
+def require_asker(subject: int) -> User | None:
+    """Return who chose candidates, and nobody to take them back; raise if they could not choose them now."""
+    choice = CandidateChoice.objects.select_related("by").defer(*EMPTIED).get(pk=subject)
+    if choice.state not in (State.COUNTING, State.APPLYING):
+        return None
+    require_to_change(lock_project(choice.project), choice.by, CURATOR)
+    return choice.by
+
+
 def work_on(choice: CandidateChoice, progress: Progress) -> Store:
     """Do the work of the stage that the choice has reached."""
     if choice.state == State.COUNTING:

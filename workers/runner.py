@@ -135,10 +135,16 @@ def _run(job: Job) -> None:
 def _work(job: Job, lease: Lease) -> None:
     if job.kind not in HANDLERS:
         raise LookupError(f"There is no handler for the job kind {job.kind!r}.")
+    kinds.require_allowed(job)
     with memory_limit(settings.JOB_MEMORY_BYTES):
         store = HANDLERS[job.kind](job.subject, Progress(lease))
     lease.check()
-    insist(lambda: transitions.complete(job, store), most=STORE_TRIES)
+
+    def store_if_allowed() -> None:
+        kinds.require_allowed(job)
+        store()
+
+    insist(lambda: transitions.complete(job, store_if_allowed), most=STORE_TRIES)
     log.info("Job %s: done", job.pk)
 
 

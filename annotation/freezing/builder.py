@@ -87,6 +87,14 @@ def freeze(project: Project, *, name: str, version: str, leave_out: bool = False
     return annotated
 
 
+def require_asker(subject: int) -> User:
+    """Return who asked for a freeze; raise if they could not ask for it now."""
+    test_set = TestSet.objects.select_related("by").get(pk=subject)
+    project = Project.objects.select_for_update(no_key=True).get(test_sets=test_set)
+    require_to_change(project, test_set.by, CURATOR)
+    return test_set.by
+
+
 def _require_decided(counts: dict[str, int], n_unanswerable: int, leave_out: bool) -> None:
     if not counts["settled"] + counts["adjudicated"]:
         raise Conflict(

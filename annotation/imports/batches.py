@@ -20,6 +20,7 @@ from annotation.ontology.inventory import lock_project, require_no_running_impor
 from annotation.roles import CURATOR, require_organiser, require_to_change
 from annotation.testset import TestSet, TestSetRow
 from evalsvc.core.accounts.models import User
+from evalsvc.core.activity.models import record
 from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
 from evalsvc.core.formats import brat
 from evalsvc.core.formats.problems import FileRejected, Problems
@@ -89,6 +90,10 @@ def receive(
             require_no_running_import(project)  # both could contain the same item
         batch.file.save(f"{digest[:16]}", upload if isinstance(upload, File) else File(upload), save=False)
         batch.save()
+        if project is not None:
+            record(
+                project, "import", by=by, about=batch.filename, after={"import": batch.pk, "what": content}
+            )
         if content == Batch.What.GOLD:
             gold.create_test_set(batch)
         enqueue("import", batch.pk, lane=f"user {by.pk}")
@@ -128,6 +133,14 @@ def _require_may_import(content: str, project: Project | None, by: User) -> None
         )
     else:
         require_to_change(project, by, CURATOR)
+
+
+def require_asker(subject: int) -> User:
+    """Return who sent a file; raise if they could not send it now."""
+    batch = Batch.objects.select_related("by").get(pk=subject)
+    project = lock_project(batch.project) if batch.project else None
+    _require_may_import(batch.what, project, batch.by)
+    return batch.by
 
 
 def _digest_and_size(upload: BinaryIO | File) -> tuple[str, int]:
@@ -211,12 +224,21 @@ def mirror_job(job: Job) -> None:
     elif state == Batch.State.RECEIVED:  # perhaps again: what the attempt before found is history
         changes = {"ended_at": None, "counts": {}, "problems": [], "refused": 0}
     Batch.objects.filter(pk=job.subject).update(state=state, reason=job.error, **changes)
+    if job.state == Job.State.FAILED:
+        _log_failure(job)
     if state in UNFINISHED_STATES:
         building = TestSet.objects.filter(batch=job.subject, state=TestSet.State.BUILDING)
         building.update(state=TestSet.State.FAILED, reason=job.error or "The import was cancelled.")
     elif state == Batch.State.RECEIVED:  # perhaps a failed import that is retried
         failed = TestSet.objects.filter(batch=job.subject, state=TestSet.State.FAILED)
         failed.update(state=TestSet.State.BUILDING, reason="")
+
+
+def _log_failure(job: Job) -> None:
+    """Log that a file which was logged as sent was not imported, beside the person who sent it."""
+    batch = Batch.objects.select_related("project", "by").get(pk=job.subject)
+    if batch.project is not None:
+        record(batch.project, "import failed", by=batch.by, about=batch.filename, after={"import": batch.pk})
 
 
 def _job_of(batch: Batch) -> Job | None:

@@ -150,6 +150,13 @@ def _counts(items: Sequence[SplitItem]) -> Counter[str]:
     )
 
 
+def require_asker(subject: int) -> User:
+    """Return who asked for a part; raise if they could not ask for it now."""
+    part = TestSet.objects.select_related("by").get(pk=subject)
+    _whole(part).require_lasting_reader(part.by)
+    return part.by
+
+
 @transaction.atomic
 def make(test_set: TestSet, plan: Plan, *, by: User) -> list[TestSet]:
     """Create a test set for each part, and queue their jobs."""
@@ -181,10 +188,14 @@ def _stated(test_set: TestSet, plan: Plan, part: str) -> dict[str, Any]:
     return plan.as_json() | {"of": test_set.slug, "sha256": test_set.sha256, "part": part}
 
 
+def _whole(part: TestSet) -> TestSet:
+    stated = part.manifest["split"]
+    return referenced({"slug": stated["of"], "sha256": stated["sha256"]})
+
+
 def build(test_set: TestSet, progress: Progress) -> Store:
     """Write the lines of a part and of its source set; the returned store seals both."""
-    stated = test_set.manifest["split"]
-    whole = referenced({"slug": stated["of"], "sha256": stated["sha256"]})
+    stated, whole = test_set.manifest["split"], _whole(test_set)
     plan = Plan(stated["shares"], stated["seed"], Unit(stated["keep_together"]), stated["stratified"])
     items = items_of(whole)
     chosen = {

@@ -234,6 +234,14 @@ def make(plan: MappingPlan, *, name: str, version: str, by: User) -> TestSet:
     return made
 
 
+def require_asker(subject: int) -> User:
+    """Return who asked for a mapped set; raise if they could not ask for it now."""
+    test_set = TestSet.objects.select_related("by").get(pk=subject)
+    for each in test_set.manifest["mapped"]["of"]:
+        referenced(each).require_lasting_reader(test_set.by)
+    return test_set.by
+
+
 def build(test_set: TestSet, progress: Progress) -> Store:
     """Write the mapped lines of a set and of its source set; the returned store seals both."""
     stated, labels = test_set.manifest["mapped"], test_set.manifest["labels"]

@@ -6,23 +6,33 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from evalsvc.core.jobs.exceptions import caught
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.db import transaction
+from django.http import Http404
+
+from evalsvc.core.errors.exceptions import Conflict, NotAllowed
+from evalsvc.core.jobs.exceptions import InputFault, caught
 from evalsvc.core.jobs.models import Job
 
 log = logging.getLogger(__name__)
+NOT_ALLOWED = (
+    "Whoever asked for this may no longer do it. Nothing was changed; somebody who may can ask for it."
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
     """A kind of job; `on_change` runs in the transaction of each change.
 
-    Jobs of kinds that are `later` let others come first.
+    Jobs of kinds that are `later` let others come first. `require` is for those that change what counts: it
+    takes the subject, and raises as the request would if it came now; it returns who asked, if that matters.
     """
 
     name: str
     queue: str
     on_change: Callable[[Job], None] | None = None
     later: bool = False
+    require: Callable[[int], AbstractBaseUser | None] | None = None
 
 
 PeriodicTask = Callable[[], object]
@@ -56,6 +66,26 @@ def state_changed(job: Job) -> None:
     kind = _kinds.get(job.kind)
     if kind and kind.on_change:
         kind.on_change(job)
+
+
+def require_allowed(job: Job) -> None:
+    """Reject a job that whoever asked for it could not ask for now.
+
+    While it waits or runs, roles and accounts end, and projects are archived.
+    """
+    kind = _kinds.get(job.kind)
+    if kind is None or kind.require is None:
+        return
+    try:
+        with transaction.atomic():
+            asker = kind.require(job.subject)
+            is_allowed = asker is None or asker.is_active
+    except Conflict as error:
+        raise InputFault(error.code, f"{error.detail} {error.hint}".strip()) from error
+    except (NotAllowed, Http404):
+        is_allowed = False
+    if not is_allowed:
+        raise InputFault("not_allowed", NOT_ALLOWED)
 
 
 def register_periodic(name: str, task: PeriodicTask) -> None:

@@ -53,7 +53,7 @@ def sentence(title: str, measure: MeasureFormat, a: Side, b: Side, outcome: Outc
     """Compare two systems by a measure; an outcome without interval has a reason."""
     for side in (a, b):
         if side.mean is None:
-            return f"{title} is undefined for {side.name}: {side.reason}."
+            return f"{side.name} shows no {title}: {side.reason}."
     means = (a.mean or 0.0, b.mean or 0.0)
     look_equal = measured(means[0], measure) == measured(means[1], measure)
     if outcome.winner is not None and outcome.difference is not None:

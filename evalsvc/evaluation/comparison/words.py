@@ -142,7 +142,7 @@ def paragraph(comparison: Comparison) -> list[str]:
         for name, row in zip(comparison.names_in_sentences, comparison.rows, strict=True)
         if row.omitted_text
     ]
-    return [*sentences, *omitted, *_reversals(comparison, main)]
+    return [*dict.fromkeys(sentences), *omitted, *_reversals(comparison, main)]
 
 
 def _reversals(comparison: Comparison, main: Column) -> list[str]:

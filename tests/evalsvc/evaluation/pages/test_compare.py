@@ -93,7 +93,11 @@ def test_each_dash_of_a_difference_has_its_reason(
     assert "One correct answer more or less in the rarest class moves macro F1 by up to " in page
     ranked = reverse("board-compare", args=["rel"], query={"systems": ["kelpie/Soft", "kelpie/Rules"]})
     benchmark.settings.update(main="ap")
-    assert "is undefined for “Rules”: not computed for this form" in client.get(ranked).context["paragraph"]
+    none = "“Rules” shows no average precision: not computed for this form of predictions."
+    assert none in client.get(ranked).context["paragraph"]
+    three = {"systems": ["kelpie/Soft", "kelpie/Rules", "kelpie/Net"]}
+    paragraph = client.get(reverse("board-compare", args=["rel"], query=three)).context["paragraph"]
+    assert [paragraph.count(f"“{name}” shows no average") for name in ("Soft", "Rules", "Net")] == [0, 1, 1]
 
 
 @pytest.mark.parametrize("disclosure", ["open", "hidden"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 from django.utils.safestring import SafeString
@@ -80,7 +81,7 @@ def sheet(evaluation: Disclosed) -> Sheet:
     note = "; ".join([*notes, *evaluation.detail.get("notes", ())])
     shown, more = ([shown_score(evaluation.setting, scores[key]) for key in keys] for keys in (usual, rest))
     values = {key: score.value for key, score in scores.items()}
-    remarks = [*micro_above_macro_in_words(values, evaluation.setting), *macro_flip_in_words(evaluation)]
+    remarks = [*micro_above_macro_in_words(values, evaluation.setting), *macro_flip_in_words([evaluation])]
     return Sheet(evaluation, shown, more, main_score(evaluation), note, remarks)
 
 
@@ -100,9 +101,10 @@ def micro_above_macro_in_words(values: Mapping[str, float | None], setting: Sett
     return found
 
 
-def macro_flip_in_words(evaluation: Disclosed) -> list[str]:
-    """Say how far one correct answer more or less in the rarest class moves macro F."""
-    flip = evaluation.detail.get("counts", {}).get("macro_flip")
+def macro_flip_in_words(runs: Sequence[Disclosed]) -> list[str]:
+    """Say how far one correct answer more or less in the rarest class moves macro F of one of the runs."""
+    flips = ((each.detail.get("counts", {}).get("macro_flip") or 0.0, each) for each in runs)
+    flip, evaluation = max(flips, key=itemgetter(0))
     family = next((name for name in MACRO if any(row["family"] == name for row in evaluation.classes)), "")
     values = evaluation.values
     if evaluation.policy.hidden or not flip or values.get(MACRO.get(family, "")) is None:
@@ -116,8 +118,8 @@ def macro_flip_in_words(evaluation: Disclosed) -> list[str]:
 
 def flip_sentence(flip: float, measure: Measure, *, of: str = "") -> str:
     """State by how much the rarest class, described by `of`, moves a macro F."""
-    answer = f"One correct answer more or less in the rarest class{of}"
-    return f"{answer} moves {measure.title} by up to {measured(flip, measure)} points, all else equal."
+    answer, points = f"One correct answer more or less in the rarest class{of}", measured(flip, measure)
+    return f"{answer} moves {measure.title} of a run by up to {points} points, all else equal."
 
 
 def shown_score(setting: Setting, score: ShownValue) -> ShownScore:

@@ -100,7 +100,7 @@ def _context(request: HttpRequest, page: SystemPage) -> dict[str, Any]:
         "groups": _groups(page),
         "remarks": [
             *score_view.micro_above_macro_in_words(_means(page), page.setting),
-            *(score_view.macro_flip_in_words(page.median[1]) if page.median else ()),
+            *(score_view.macro_flip_in_words([scored for _, scored in page.runs]) if page.runs else ()),
         ],
         "version": board.version,
         "main": board.ordering.measure,

@@ -307,7 +307,7 @@ def test_systems_of_one_run_are_ranked_by_tests_over_items_of_open_gold(
     page = " ".join(client.get(reverse("board", args=["rel"])).content.decode().split())
     assert "ranks by tests: paired randomisation over sentences, .05 after Holm over 1 pair" in page
     # a class with one sentence of the gold, whose F1 is 0 or 1, of three
-    moved = "One correct answer more or less in the rarest class moves macro F1 by up to 33.3 points"
+    moved = "One correct answer more or less in the rarest class moves macro F1 of a run by up to 33.3 points"
     assert f"{moved}, all else equal." in page
     with monkeypatch.context() as patch:
         patch.setattr(tested_systems, "REPLICATED_ITEMS", 599)

@@ -90,7 +90,7 @@ def test_each_dash_of_a_difference_has_its_reason(
     assert run_next("score")
     page = compute(client, cast, "Rules", "Net")
     assert "Cohen’s d needs several runs of both systems</span>" in page
-    assert "One correct answer more or less in the rarest class moves macro F1 by up to " in page
+    assert "One correct answer more or less in the rarest class moves macro F1 of a run by up to " in page
     ranked = reverse("board-compare", args=["rel"], query={"systems": ["kelpie/Soft", "kelpie/Rules"]})
     benchmark.settings.update(main="ap")
     none = "“Rules” shows no average precision: not computed for this form of predictions."

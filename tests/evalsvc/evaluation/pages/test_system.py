@@ -60,6 +60,18 @@ def test_every_reader_sees_scores_runs_classes_and_what_to_compare_with(
     assert run in client.get(address(benchmark, "Net")).content.decode()
 
 
+def test_what_one_answer_moves_is_the_most_of_the_runs_of_a_system(
+    client: Client, cast: BenchmarkCast, benchmark: Benchmark
+) -> None:
+    """It was that of the median run, which nothing said."""
+    scored = Evaluation.objects.filter(submissions__system__name="Net").order_by("pk")
+    for evaluation, flip in zip(scored, (0.4, 0.1, 0.2), strict=True):
+        evaluation.detail["counts"]["macro_flip"] = flip
+        evaluation.save()
+    page = client.get(address(benchmark, "Net")).context
+    assert any("moves macro F1 of a run by up to 40.0 points" in remark for remark in page["remarks"])
+
+
 @pytest.mark.parametrize("table", ["scores", "runs", "classes-classes", "confusion"])
 def test_each_file_of_a_system_names_its_team(
     client: Client, cast: BenchmarkCast, benchmark: Benchmark, table: str
@@ -99,8 +111,8 @@ def test_words_by_type_are_for_every_reader(client: Client, cast: BenchmarkCast)
     args = ["ner", benchmark.systems.get().pk]
     page = client.get(reverse("system", args=args)).content.decode()
     assert "Words by type" in page
-    moved = "One correct answer more or less in the rarest class, of 1 example, moves macro F1 by up to 33.3"
-    assert f"{moved} points, all else equal." in page
+    moved = "One correct answer more or less in the rarest class, of 1 example, moves macro F1 of a run by"
+    assert f"{moved} up to 33.3 points, all else equal." in page
     file = client.get(reverse("system-file", args=[*args, "json"], query={"table": "words"}))
     person, place, together = json.loads(file.content)["rows"]
     assert (person["gold"], person["r1_p"], round(person["r1_r"], 3)) == (3, 1.0, 0.333)

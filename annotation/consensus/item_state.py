@@ -24,7 +24,7 @@ from evalsvc.core.formats.label_mapping import Payload
 
 FIELDS = [
     *("state", "gold", "pattern", "votes_key", "emptied", "policy_matters"),
-    *("called", "extra", "extended_under", "free"),
+    *("called", "extra", "free"),
 ]
 
 
@@ -134,9 +134,8 @@ def derive_state(item: Item, records: ItemRecords, rules: Rules, changes: Decisi
         return
     item.extra = item.asked + item.called
     given = records.given if records.given and records.given.first_payload is None else None
-    if rules.project.calls_extra and given and item.extended_under in ("", rules.key):
+    if rules.project.calls_extra and given:
         _call_extra(item, records, rules, given)
-    item.extended_under = item.extended_under or (rules.key if item.extra else "")
     k = answers_needed(item, rules.project)
     counting = counted_answers(records.answers, k=len(records.answers))
     counted = counting[:k]
@@ -189,17 +188,16 @@ def _call_extra(item: Item, records: ItemRecords, rules: Rules, given: Answer) -
 
     By the present ones, whoever tried all answers would learn those of others from the calls. A call stands,
     and no change of labels, rule or k makes one: which sentences come would tell what the others answered. So
-    would a further call by other labels or another rule than the first one (`extended_under`), also when that
-    has ended, and a call about answers that a deletion emptied.
+    would a call, or none, by other labels or another rule than those under which the answers were given.
     """
     while may_extend(item, rules.project):
         k = answers_needed(item, rules.project)
         counted = counted_answers(records.answers, k=k)
-        first = [answer.first_payload or answer.payload for answer in counted]
-        mapped = [rules.mapping.payload(payload) for payload in first]
-        payloads = [answer.payload for answer in mapped]
-        disputed = rules.verdict(payloads, k, rules.policy).state == majority.DISPUTED
-        if given not in counted or not disputed or any(answer.emptied for answer in mapped):
+        if given not in counted or any(answer.first_rules != rules.key for answer in counted):
+            break
+        first = [rules.mapping.payload(answer.first_payload or answer.payload) for answer in counted]
+        verdict = rules.verdict([answer.payload for answer in first], k, rules.policy)
+        if verdict.state != majority.DISPUTED:
             break
         item.called += 1
         item.extra += 1

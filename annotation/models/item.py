@@ -106,12 +106,6 @@ class Item(models.Model):
         default=0, db_default=0, help_text="People called beyond k by the option `calls_extra`."
     )
     extra = models.PositiveSmallIntegerField(default=0, help_text="People wanted beyond k in total.")
-    extended_under = models.CharField(
-        max_length=60,
-        default="",
-        db_default="",
-        help_text="Labels and rule as people were first wanted beyond k.",
-    )
     use = models.CharField(max_length=8, choices=Use, default="", blank=True)
     free = models.SmallIntegerField(default=0, help_text="Answers still wanted and not leased out.")
     freed_at = models.DateTimeField(null=True, help_text="When more answers were last wanted than before.")

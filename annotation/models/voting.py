@@ -182,6 +182,12 @@ class Answer(models.Model):
         null=True,
         help_text="The answer as first given, if it was changed: others are called by it.",
     )
+    first_rules = models.CharField(
+        max_length=60,
+        default="",
+        db_default="",
+        help_text="Labels and rule as the person first answered the item; empty if unknown.",
+    )
     position = models.PositiveIntegerField(help_text="The server's order: the first k count.")
     set_aside = models.BooleanField(default=False, help_text="By a curator; kept, not counted.")
     again = models.BooleanField(

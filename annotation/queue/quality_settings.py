@@ -131,8 +131,7 @@ def _call_for_disputes(project: Project, before: dict[str, Any]) -> None:
     n = Coalesce(Subquery(answers.annotate(n=Count("pk")).values("n")), 0)
     filled = Greatest(n - Coalesce("k", project.k) - F("asked"), 0)
     if project.calls_extra:
-        # the job comes later, perhaps after other labels
-        items.update(called=Least(filled + 1, room), extended_under=Rules(project).key)
+        items.update(called=Least(filled + 1, room))
     else:
         items.update(called=Least("called", filled))
     recomputation.recompute_after_change(project)

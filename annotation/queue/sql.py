@@ -137,9 +137,9 @@ VALUES (%(item)s, %(annotator)s, %(client_id)s, %(number)s, %(act)s, %(payload)s
     %(flagged)s, %(milliseconds)s, %(aside)s, %(shown)s, %(guideline)s)
 RETURNING *"""
 ADD_ANSWER = """
-INSERT INTO annotation_answer (item_id, annotator_id, vote_id, payload, first_payload, position,
+INSERT INTO annotation_answer (item_id, annotator_id, vote_id, payload, first_rules, position,
     set_aside, aside_id, guideline, again)
-VALUES (%(item)s, %(annotator)s, %(vote)s, %(payload)s, %(first_payload)s, %(position)s,
+VALUES (%(item)s, %(annotator)s, %(vote)s, %(payload)s, %(first_rules)s, %(position)s,
     %(set_aside)s, %(aside)s, %(guideline)s, %(again)s)
 RETURNING *"""
 END_LEASE = """

@@ -281,9 +281,8 @@ def _update_answer(
         Answer.objects.filter(item=item, annotator=annotator).delete()
         records.answers = [entry for entry in records.answers if entry is not own]
     elif own:
-        former = item_state.is_asked_again(item, own.payload, own.guideline, rules)
-        first = _first_payload(participant, vote) if former else own.first_payload or own.payload
-        own.vote, own.payload, own.first_payload, own.guideline = vote, payload, first, vote.guideline
+        own.first_payload = own.first_payload or own.payload
+        own.vote, own.payload, own.guideline = vote, payload, vote.guideline
         own.set_aside, own.again = own.set_aside or annotator.paused_at is not None, again
         own.save(update_fields=["vote", "payload", "first_payload", "set_aside", "again", "guideline"])
     else:
@@ -294,7 +293,7 @@ def _update_answer(
             annotator=annotator.pk,
             vote=vote.pk,
             payload=payload,
-            first_payload=_first_payload(participant, vote) if vote.number > 1 else None,
+            first_rules="" if _answered_before(vote) else rules.key,
             position=records.last_position + 1,  # behind all others, running imports included
             set_aside=records.exclusion.excluded or annotator.paused_at is not None,
             aside=records.exclusion.oversight,
@@ -333,14 +332,9 @@ def _update_leases(
         records.leases.append(lease_endings.keep_place(item, annotator, shown=records.shown))
 
 
-def _first_payload(participant: Participant, vote: Vote) -> Payload | None:
-    """Return the person's first answer to the item that is not asked again; None without an earlier one.
-
-    An answer that is asked again takes no other one's place, so each step that asks again begins anew once.
-    """
-    earlier = Vote.objects.filter(item=vote.item_id, annotator=vote.annotator_id, number__lt=vote.number)
-    rules = Rules(participant.project)
-    for payload, version in earlier.order_by("number").values_list("payload", "guideline"):
-        if payload is not None and not rules.is_asked_again(payload, version):
-            return payload
-    return None
+def _answered_before(vote: Vote) -> bool:
+    """True if the person had answered the item before this vote."""
+    if vote.number == 1:
+        return False
+    votes = Vote.objects.filter(item=vote.item_id, annotator=vote.annotator_id, number__lt=vote.number)
+    return votes.filter(act=Vote.Act.ANSWER).exists()

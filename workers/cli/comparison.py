@@ -38,6 +38,7 @@ WELCH, PAIRED = "Welch’s t over runs", "paired randomisation over items"
 WELCH_METHOD = "Welch's t test over runs, two-sided; d is Cohen's with Sawilowsky's words"
 PAIRED_METHOD = "{}: paired bootstrap interval and approximate randomisation over items, {:,} replicates"
 MEDIAN = "One run against the median of {}"
+OF_MEDIAN = "the median run of "
 HOLM = "p (Holm) is adjusted over the pairs of a measure."
 HEADS = ("measure", "A", "±", "B", "±", "A − B", "95 % interval", "p", "p (Holm)", "d", "", "key")
 
@@ -206,13 +207,17 @@ def _median_note(name: str, runs: Sequence[Run], medians: Mapping[str, int]) -> 
 
 
 # ---- words ---------------------------------------------------------------------------------------
-def _sides(result: Significance, pair: Pair, measure: str) -> list[Side]:
-    """Return both systems with the mean of their runs."""
+def _sides(result: Significance, pair: Pair, row: ComparedMeasure) -> list[Side]:
+    """Return both systems with the mean of their runs, or their median runs where these are compared."""
     sides = []
-    for place in pair.places:
-        mean = fmean(run.figures[measure] for run in result.runs[place])
-        n = len(result.runs[place])
-        sides.append(Side(result.names[place], None if math.isnan(mean) else mean, UNDEFINED, n))
+    for place, of_median in zip(pair.places, (row.a, row.b), strict=True):
+        runs, name = result.runs[place], result.names[place]
+        figure: float | None = fmean(run.figures[row.measure] for run in runs)
+        if math.isnan(figure or 0.0):
+            figure = None
+        elif pair.test != WELCH_METHOD and len(runs) > 1 and not math.isnan(of_median):
+            name, figure = f"{OF_MEDIAN}{name}", of_median
+        sides.append(Side(name, figure, UNDEFINED))
     return sides
 
 
@@ -248,11 +253,12 @@ def sentences(result: Significance) -> list[str]:
     for pair in result.pairs:
         row = pair.rows[0]
         outcome = _outcome(row, pair)
-        a, b = _sides(result, pair, row.measure)
+        a, b = _sides(result, pair, row)
         measure: MeasureFormat = MEASURES[row.measure]
         if outcome.winner is None:  # figures that differ in the table are not called the same
             measure = finer(measure, a.mean or 0.0, b.mean or 0.0)
         words = sentence(title(row.measure, result.computed), measure, a, b, outcome)
+        words = f"{words[:1].upper()}{words[1:]}" if words.startswith(OF_MEDIAN) else words
         stated.append(f"{words} {remark(outcome)}".rstrip())
     return stated
 

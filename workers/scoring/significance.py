@@ -132,14 +132,19 @@ def compare_sides(
 ) -> list[ComparedMeasure]:
     """Compare two systems by each measure, given the figures of their runs.
 
-    With a single run on a side the median runs are resampled: `case` returns the run of a side and place.
+    With a single run on a side the median runs are resampled: `case` returns the run of a side and place. Rows
+    without a test are of these, too.
     """
     if min(len(left), len(right)) > 1:
         return compare_runs(names, left, right)
     sides = Sides(left, right)
     rows = compare_items(names, sides, replicates_of(names, sides, case=case, draws=draws))
     digits = {name: MEASURES[name].last_digit for name in names}
-    return list(without_turned(rows, means_of(names, left), means_of(names, right), digits))
+    tested = without_turned(rows, means_of(names, left), means_of(names, right), digits)
+    return [
+        kept if kept is row else kept._replace(a=row.a, b=row.b, difference=row.difference)
+        for row, kept in zip(rows, tested, strict=True)
+    ]
 
 
 def replicates_of(

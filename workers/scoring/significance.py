@@ -132,8 +132,8 @@ def compare_sides(
 ) -> list[ComparedMeasure]:
     """Compare two systems by each measure, given the figures of their runs.
 
-    With a single run on a side the median runs are resampled: `case` returns the run of a side and place. Rows
-    without a test are of these, too.
+    With a single run on a side the median runs are resampled: `case` returns the run of a side and place.
+    Rows without a test are of these, too.
     """
     if min(len(left), len(right)) > 1:
         return compare_runs(names, left, right)

@@ -138,12 +138,13 @@ def cancel(choice: CandidateChoice, *, by: User) -> None:
 
 @transaction.atomic
 def retry(choice: CandidateChoice, *, by: User) -> None:
-    """Restart the failed job of a choice."""
+    """Restart the failed job of a choice, in the name of whoever retries."""
     require_to_change(choice.project, by, CURATOR)
     choice.refresh_from_db(fields=["state"])
     job = job_of(choice)
     if job is None or not has_failed(choice, job):
         raise Conflict("not_failed", f"This choice of candidates is {choice.state}; no job of it has failed.")
+    CandidateChoice.objects.filter(pk=choice.pk).update(by=by)
     restart(job, by=by.shown_name)
 
 

@@ -255,7 +255,7 @@ def cancel(batch: Batch, *, by: User) -> None:
 
 
 def retry(batch: Batch, *, by: User) -> None:
-    """Restart the job of a failed import; its file is still stored."""
+    """Restart the job of a failed import, whose file is still stored, in the name of whoever retries."""
     _require_may_import(batch.what, batch.project, by)
     job = _job_of(batch)
     if job is None or job.state != Job.State.FAILED:
@@ -264,6 +264,8 @@ def retry(batch: Batch, *, by: User) -> None:
         if batch.project is not None:
             lock_project(batch.project)
             require_no_running_import(batch.project)
+            Batch.objects.filter(pk=batch.pk).update(by=by)
+            record(batch.project, "import started again", by=by, about=batch.filename)
         elif not TestSet.objects.filter(batch=batch).exists():
             raise Conflict(
                 "name_taken", "Another import took the name of this test set. Import the file again."

@@ -52,7 +52,7 @@ STATE_TITLES = {
     Batch.State.RUNNING: ("run", "Importing"),
     Batch.State.DONE: ("done", "Imported"),
     Batch.State.REFUSED: ("bad", "Rejected, nothing was imported"),
-    Batch.State.FAILED: ("warn", "Failed on the server, nothing was imported"),
+    Batch.State.FAILED: ("warn", "Failed, nothing was imported"),
     Batch.State.CANCELLED: ("warn", "Cancelled, nothing was imported"),
 }
 

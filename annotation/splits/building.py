@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import transaction
+from django.db.models import Q
 
 from annotation.imports import batches
 from annotation.splits import making, mapping
@@ -34,7 +35,7 @@ def may_retry(test_set: TestSet) -> bool:
 
 @transaction.atomic
 def retry(test_set: TestSet, *, by: User) -> None:
-    """Restart the failed job of a set, for its curators or importer."""
+    """Restart the failed job of a set, for its curators or importer, in their name."""
     job = _job_for(test_set, by)
     if job is None or job.state != Job.State.FAILED:
         raise Conflict("not_failed", f"No job of {test_set} has failed.")
@@ -43,6 +44,9 @@ def retry(test_set: TestSet, *, by: User) -> None:
     else:
         if test_set.state != TestSet.State.FROZEN:
             record_change(test_set, f"{job.kind} started again", by=by)
+            if test_set.project is not None:  # imported and mapped ones stay those of their importer
+                both = Q(pk=job.subject) | Q(twin=job.subject)
+                TestSet.objects.filter(both).update(by=by)
         queue.restart(job, by=by.shown_name)
 
 

@@ -11,7 +11,7 @@ from annotation.candidates import Wanted
 from annotation.freezing import builder
 from annotation.imports import batches
 from annotation.models import Answer, Batch, Project
-from annotation.splits import making, mapping
+from annotation.splits import building, making, mapping
 from annotation.splits.making import Plan
 from annotation.splits.mapping import MappingPlan
 from annotation.testset import TestSet
@@ -39,8 +39,8 @@ def second() -> User:
 
 @pytest.fixture
 def project() -> Project:
-    """A project with three answered sentences, a frozen set, and a second curator."""
-    made = project_with_items(4, k=1)
+    """A project with a frozen set, sentences answered and open, and a second curator."""
+    made = project_with_items(6, k=1)
     for at in range(3):
         answered_item(made, ["A"], item=f"s{at}")
     projects.set_member(made, user=second(), role="curator", by=curator())
@@ -62,7 +62,7 @@ def items(project: Project) -> tuple[str, int]:
 
 
 def answers(project: Project) -> tuple[str, int]:
-    return "import", send(project, "votes", {"item": "s3", "annotator": "ghost", "labels": ["A"]}).pk
+    return "import", send(project, "votes", {"item": "s5", "annotator": "ghost", "labels": ["A"]}).pk
 
 
 def gold(project: Project) -> tuple[str, int]:
@@ -87,7 +87,7 @@ def map_labels(project: Project) -> tuple[str, int]:
 
 
 def choose(project: Project) -> tuple[str, int]:
-    wanted = Wanted(order=["ids"], ids=["s0"])
+    wanted = Wanted(order=["ids"], ids=["s4"])
     return candidate_choices.KIND, candidate_choices.request(project, wanted, by=second(), at_once=True).pk
 
 
@@ -182,6 +182,30 @@ def test_a_refused_job_can_be_started_again_once_its_asker_may_ask(project: Proj
     batches.retry(Batch.objects.select_related("project").get(pk=subject), by=curator())
     run_job(kind, subject)
     assert Batch.objects.get(pk=subject).state == "done"
+
+
+def retry(project: Project, kind: str, subject: int) -> None:
+    if kind == "import":
+        batches.retry(Batch.objects.select_related("project").get(pk=subject), by=curator())
+    elif kind == candidate_choices.KIND:
+        candidate_choices.retry(project.candidate_choices.get(), by=curator())
+    else:
+        building.retry(TestSet.objects.get(pk=subject), by=curator())
+
+
+@pytest.mark.parametrize("ask", IN_PROJECT)
+def test_another_curator_starts_a_refused_job_again_in_their_own_name(
+    project: Project, ask: Callable[[Project], tuple[str, int]]
+) -> None:
+    kind, subject = ask(project)
+    before = content(project)
+    remove(project)
+    run_job(kind, subject)
+    retry(project, kind, subject)
+    while waiting := Job.objects.filter(kind=kind, subject=subject, state="queued").first():
+        run_job(kind, waiting.subject)
+    assert Job.objects.filter(kind=kind, subject=subject).latest("pk").state == "done"
+    assert content(project) != before
 
 
 def test_imports_are_in_the_log_of_their_project_with_who_sent_them(project: Project) -> None:

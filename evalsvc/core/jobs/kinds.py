@@ -16,7 +16,7 @@ from evalsvc.core.jobs.models import Job
 
 log = logging.getLogger(__name__)
 NOT_ALLOWED = (
-    "Whoever asked for this may no longer do it. Nothing was changed; somebody who may can ask for it."
+    "Whoever asked for this may no longer do it. Nothing was changed; somebody who may can retry it."
 )
 
 

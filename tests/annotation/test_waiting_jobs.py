@@ -213,9 +213,9 @@ def test_imports_are_in_the_log_of_their_project_with_who_sent_them(project: Pro
     remove(project)
     run_job(kind, subject)
     logged = entries(project).filter(about="late.jsonl").order_by("pk")
-    assert [(entry.action, entry.by, entry.after_text) for entry in logged] == [
-        ("import", second(), f"import: {subject}; what: votes"),
-        ("import failed", second(), f"import: {subject}"),
+    assert [(entry.action, entry.by, entry.after) for entry in logged] == [
+        ("import", second(), {"import": subject, "what": "votes"}),
+        ("import failed", second(), {"import": subject}),
     ]
 
 

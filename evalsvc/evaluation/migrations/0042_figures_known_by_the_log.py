@@ -60,7 +60,7 @@ def shown_until(states, at):
 
 def is_hidden(states, at):
     state = [each for each in states if each.since <= at][-1]
-    return state.disclosure == 'hidden'  # also after its end, while another setting may hide its gold
+    return state.disclosure == 'hidden' and state.is_open(at)
 
 
 def note_seals(states):

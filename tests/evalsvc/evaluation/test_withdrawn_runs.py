@@ -132,7 +132,11 @@ def upgraded() -> None:
     """Forget what is kept of figures known, as earlier builds had it, and rebuild it."""
     Submission.objects.update(known_under=[])
     Setting.objects.update(sealed_since=None)
-    import_module("evalsvc.evaluation.migrations.0042_figures_known_by_the_log").note_known(apps, None)
+    for name, function in (
+        ("0042_figures_known_by_the_log", "note_known"),
+        ("0043_near_duplicates_after_the_end", "forget"),
+    ):
+        getattr(import_module(f"evalsvc.evaluation.migrations.{name}"), function)(apps, None)
 
 
 def test_without_a_log_an_upgrade_knows_the_present_seals_and_dates(

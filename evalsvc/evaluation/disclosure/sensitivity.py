@@ -213,10 +213,12 @@ def _of_average(
 ) -> float:
     """Return max wᵢ·2/nᵢ.
 
-    A precision also moves by one claim of its class.
+    A precision also moves by one claim of its class, at most by max wᵢ ÷ the fewest claims. By the weight
+    of that class, files that claim few of it would ask for its size.
     """
     if ratio == "precision":
-        return max(weights[name] * max(2 / gold[name], 1 / max(claims.get(name, 0), 1)) for name in gold)
+        fewest = max(min(claims.get(name, 0) for name in gold), 1)
+        return max(*(weights[name] * 2 / gold[name] for name in gold), max(weights.values()) / fewest)
     return max(weights[name] * share / gold[name] for name in gold)
 
 

@@ -146,6 +146,13 @@ def test_a_class_is_shown_in_whole_percent_if_one_label_moves_its_f_by_one_at_mo
     assert scores[0] - scores[1] <= rules.CLASS_STEP
 
 
+def test_which_step_an_averaged_precision_has_tells_the_size_of_no_class() -> None:
+    """A file may claim few of one class, and many of all others."""
+    claims = {"a": 4, "b": 2_000, "c": 2_000, "d": 2_000}
+    golds = [GoldCounts(200, {"a": n, "b": 100, "c": 79 - n, "d": 21}) for n in (30, 39, 40, 45)]
+    assert len({largest_change("weighted_precision", gold, claims) for gold in golds}) == 1
+
+
 def test_the_precision_of_sets_of_labels_is_of_the_labels_that_they_average() -> None:
     """It was withheld as of a class without a claim, N/A."""
     gold = GoldCounts(1_000, {"a": 90, "b": 60}, 850, averaged_negative="NA")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Count, F, OuterRef, Subquery
+from django.db.models import Count, Exists, F, OuterRef, Subquery
 from django.db.models.functions import Coalesce, Greatest, Least
 from django.utils import timezone
 
@@ -111,9 +111,10 @@ def set_quality_options(project: Project, *, by: User, **values: Any) -> Project
 def _call_for_disputes(project: Project, before: dict[str, Any]) -> None:
     """Call one more person about each dispute that waits, as the option or its limit allows it now.
 
-    Those of which a decision lapsed wait for adjudicators, like decided ones: as these are not called, the
-    disputes that are would show the labels that changed. So would calls by states that are still to be
-    recomputed, which also decide which calls are filled. Without the option, cancel those that are not.
+    Those of which a decision lapsed wait for adjudicators, like decided ones, and so do those with an answer
+    first given under other labels or another rule: whom calls show no more would tell which labels changed. So
+    would calls by states that are still to be recomputed, which also decide which calls are filled. Without
+    the option, cancel those that are not.
     """
     switched = before.get("calls_extra", project.calls_extra) != project.calls_extra
     raised = before.get("most_extra", project.most_extra) < project.most_extra
@@ -124,6 +125,8 @@ def _call_for_disputes(project: Project, before: dict[str, Any]) -> None:
     lapsed = Adjudication.objects.filter(lapsed=True).exclude(answers_key="").order_by()
     disputed = project.items.filter(use="", state=Item.State.DISPUTED, called__lt=room)
     disputed = disputed.exclude(pk__in=lapsed.filter(item__project=project).values("item"))
+    own = Answer.objects.included().filter(item=OuterRef("pk"), vote__batch=None)
+    disputed = disputed.exclude(Exists(own.exclude(first_rules=Rules(project).key)))
     items = disputed if project.calls_extra else project.items.filter(called__gt=0)
     locked = items.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True)
     list(locked)  # in this order, as all who lock several

@@ -102,6 +102,30 @@ def test_after_a_change_no_call_shows_which_labels_others_had_given(change: str,
     assert _came(project, dan) == []
 
 
+@pytest.mark.parametrize("raises", [False, True])
+@pytest.mark.parametrize("change", CHANGES)
+def test_calls_switched_off_and_on_after_a_merge_show_no_labels_that_it_joined(
+    change: str, raises: bool
+) -> None:
+    """What came no more were the disputes that the merge had settled."""
+    project = _project("relations", {"relation": "ABC"}, 4, k=2)
+    vic, wim, bea = annotators(project, 3)
+    pairs = zip(project.items.order_by("rank"), ["BC", "AB", "AC"], strict=False)
+    for item, labels in pairs:
+        for user, label in zip((vic, wim), labels, strict=True):
+            _vote(item, user, _payload(relations=(label,)))
+    assert _came(project, bea) == ["s0", "s1", "s2", "s3"]
+    CHANGES[change](project)
+    quality_settings.set_quality_options(project, by=curator(), calls_extra=False)
+    if raises:
+        quality_settings.set_quality_options(project, by=curator(), most_extra=3)
+    quality_settings.set_quality_options(project, by=curator(), calls_extra=True)
+    for user, label in ((vic, "A"), (wim, "C")):
+        _vote(project.items.get(external_id="s3"), user, _payload(relations=(label,)))
+    called = project.items.filter(called__gt=0).values_list("external_id", flat=True)
+    assert [*called] == ["s3"]
+
+
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("kind", ["entities", "joint"])
 def test_once_spans_may_overlap_no_more_no_call_shows_which_spans_overlapped(kind: str, k: int) -> None:

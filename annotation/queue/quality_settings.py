@@ -113,8 +113,8 @@ def _call_for_disputes(project: Project, before: dict[str, Any]) -> None:
 
     Those of which a decision lapsed wait for adjudicators, like decided ones, and so do those with an answer
     first given under other labels or another rule: disputes that are called no more would tell which labels
-    changed. So would calls by states that are still to be recomputed, which also decide which calls are filled.
-    Without the option, cancel those that are not.
+    changed. So would calls by states that are still to be recomputed, which also decide which calls are
+    filled. Without the option, cancel those that are not.
     """
     switched = before.get("calls_extra", project.calls_extra) != project.calls_extra
     raised = before.get("most_extra", project.most_extra) < project.most_extra

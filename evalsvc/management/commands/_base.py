@@ -43,7 +43,9 @@ class ActingCommand(PlainCommand):
     """Acts as a user; runs its jobs or leaves them queued."""
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--by", default="", metavar="USER", help="acting user; default: first superuser")
+        parser.add_argument(
+            "--by", default="", metavar="USER", help="acting user; default: first active superuser"
+        )
         parser.add_argument("--queue", action="store_true", help="leave the work to a worker")
 
     def execute(self, *args: Any, **options: Any) -> Any:
@@ -57,12 +59,16 @@ class ActingCommand(PlainCommand):
             notifications.setLevel(before)
 
     def acting_user(self, name: str) -> User:
+        """Return the user named, or the first superuser; deactivated ones may do nothing."""
         users = User.objects.filter(username=name) if name else User.objects.filter(is_superuser=True)
-        user = users.order_by("pk").first()
-        if user is None:
+        user = users.order_by("-is_active", "pk").first()
+        if user is not None and user.is_active:
+            return user
+        if user is not None:
+            reason = f"The account {user.username!r} is deactivated."
+        else:
             reason = f"There is no user {name!r}." if name else "There is no superuser."
-            raise CommandError(f"{reason} Create one with manage.py createsuperuser, or name one with --by.")
-        return user
+        raise CommandError(f"{reason} Create one with manage.py createsuperuser, or name one with --by.")
 
     def run_job(self, kind: str, subject: int, *, queue: bool = False) -> None:
         """Run the newest job of this kind, unless it is queued."""

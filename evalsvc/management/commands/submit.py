@@ -47,7 +47,7 @@ class Command(ActingCommand):
             missing = "benchmark" if benchmark is None else "team"
             raise CommandError(f"There is no {missing} {options[missing]!r}.")
         with errors_as_messages(), open_file(options["file"]) as file:
-            first = team.members.select_related("user").order_by("pk").first()
+            first = team.members.filter(user__is_active=True).select_related("user").order_by("pk").first()
             received = intake.receive(
                 benchmark,
                 team=team,

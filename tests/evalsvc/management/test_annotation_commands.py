@@ -17,6 +17,7 @@ from annotation import projects
 from annotation.consensus import pending_recomputation, recomputation
 from annotation.models import Project
 from annotation.testset import TestSet
+from evalsvc.core.accounts import users
 from evalsvc.core.accounts.models import User
 from evalsvc.core.jobs.models import Job
 from tests.cast.basics import person, sentence
@@ -60,6 +61,22 @@ def test_from_files_to_an_exported_set(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="several files"):
         run("export", "trial-1-0", format="label-studio")
     assert "fact precision" in run("describe", "trial-1-0")
+
+
+def test_commands_act_as_the_first_administrator_whose_account_is_active(tmp_path: Path) -> None:
+    second = person("second", is_superuser=True)
+    users.set_active(User.objects.get(username="root"), active=False, by=second)
+    run("create_project", "Trial", k=1)
+    items = write(tmp_path / "items", [sentence("s0", relations=["A"])])
+    assert "done" in run("import_items", "trial", items)
+    assert Project.objects.get().batches.get().by == second
+    for command in (("create_project", "Other"), ("import_items", "trial", items)):
+        with pytest.raises(CommandError, match="account 'root' is deactivated"):
+            run(*command, by="root")
+    assert Project.objects.count() == 1
+    User.objects.update(is_active=False)
+    with pytest.raises(CommandError, match="account 'root' is deactivated"):
+        run("create_project", "Other")
 
 
 def test_gold_is_written_to_no_file_that_others_read_and_through_no_link(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ import pytest
 from django.core.management import CommandError, call_command, load_command_class
 
 from annotation.testset import TestSet
-from evalsvc.core.accounts.models import User
+from evalsvc.core.accounts.models import Team, User
 from evalsvc.evaluation.api.uploads import FIELDS
 from evalsvc.evaluation.models import Benchmark, Setting, Submission
-from tests.cast.basics import jsonl
+from tests.cast.basics import jsonl, person
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
 
 SETTING = {"key": "m", "title": "Human gold", "test_set": "gold", "unit": "sentence", "main": "micro_f1"}
@@ -120,3 +120,14 @@ def test_a_submission_by_command_takes_all_that_one_by_api_does(cast: BenchmarkC
     assert (submission.phase, submission.tags) == ("dev", {"pretrained": True})
     with pytest.raises(CommandError, match="JSON object"):
         run(*words, "--run", "2", "--tags", "[]")
+
+
+def test_a_submission_by_command_is_made_by_an_active_member(cast: BenchmarkCast, tmp_path: Path) -> None:
+    cast.relations()
+    team = Team.objects.get(slug="kelpie")
+    User.objects.filter(memberships__team=team).update(is_active=False)
+    team.members.create(user=person("second"))
+    predictions = tmp_path / "net.jsonl"
+    predictions.write_bytes(jsonl({"id": item["id"], "label": "born_in"} for item in RELATION_GOLD))
+    run("submit", "rel", str(predictions), "--team", "kelpie", "--system", "Net")
+    assert Submission.objects.get().by.username == "second"

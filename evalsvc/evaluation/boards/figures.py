@@ -72,6 +72,11 @@ class SystemRuns(msgspec.Struct, frozen=True, array_like=True, gc=False):
     similar: int = 0
     systems_of_team: int = 1
 
+    @property
+    def shown(self) -> frozenset[str]:
+        """Names of the runs whose figures the row shows."""
+        return frozenset([self.chosen] if self.chosen else self.names)
+
 
 class MeasureFigures(dict[int, RunStatistics]):
     """Statistics of a measure by system; a process keeps them, so they are never changed."""

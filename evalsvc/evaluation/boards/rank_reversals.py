@@ -57,10 +57,18 @@ def _reversed(here: Leads, others: tuple[Leads, ...]) -> list[tuple[int, int, in
     return sorted(pairs, key=lambda pair: -min(pair[3], -pair[4]))
 
 
+def with_same_runs(*boards: Board) -> set[int]:
+    """Return the systems of which boards show the same runs, by name; none where a Ladder chooses them."""
+    if any(board.policy.hidden and board.setting.ladder is not None for board in boards):
+        return set()
+    first, *others = (board.runs_shown for board in boards)
+    return {system for system, runs in first.items() if all(each.get(system) == runs for each in others)}
+
+
 def shows_other_runs(*boards: Board) -> bool:
-    """True if boards have other rules for the runs they show, or a Ladder chooses those of one by figures."""
-    rules = {board.setting.row_rule for board in boards}
-    return len(rules) > 1 or any(board.policy.hidden and board.setting.ladder is not None for board in boards)
+    """True if boards show other runs of a system that is on all of them."""
+    on_all = set.intersection(*(set(board.runs_shown) for board in boards))
+    return not with_same_runs(*boards) >= on_all
 
 
 def direction_finder(measure: Measure, step: float = 0.0) -> Callable[[float], bool]:

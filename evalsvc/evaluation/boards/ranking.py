@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from copy import copy
 from dataclasses import dataclass
 from datetime import datetime
@@ -67,6 +68,13 @@ class Column:
         column = copy(self)
         vars(column)["title"] = title
         return column
+
+    def among(self, systems: AbstractSet[int]) -> Column:
+        """Return the column of these systems alone."""
+        if systems >= self.figures.keys():
+            return self
+        kept = {system: figure for system, figure in self.figures.items() if system in systems}
+        return Column(self.measure, kept, self.title, self.unranked)
 
     def leads(self, systems: Collection[int]) -> list[float | None]:
         """Return the means of systems, the higher the better."""
@@ -274,6 +282,11 @@ class Board:
     def rows_of(self, systems: Collection[int]) -> list[BoardRow]:
         """Return the rows of these systems alone, in their order."""
         return list(Rows(self, (runs for runs in self.figures.runs if runs.system in systems)))
+
+    @cached_property
+    def runs_shown(self) -> dict[int, frozenset[str]]:
+        """Names of the runs whose figures the rows show, by system."""
+        return {runs.system: runs.shown for runs in self.figures.runs}
 
     @cached_property
     def order_in_words(self) -> str:

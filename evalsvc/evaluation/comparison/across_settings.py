@@ -14,7 +14,7 @@ from annotation.testset import Origin
 from evalsvc.core.web.formatting import DASH, are, counted, measured, p_text, signed
 from evalsvc.core.web.tables import Cell, Head, PaperTable
 from evalsvc.evaluation.boards import leaderboard
-from evalsvc.evaluation.boards.rank_reversals import count_pairs, shows_other_runs
+from evalsvc.evaluation.boards.rank_reversals import count_pairs, shows_other_runs, with_same_runs
 from evalsvc.evaluation.boards.ranking import Board, Column
 from evalsvc.evaluation.comparison.compared import LEAST, Comparison
 from evalsvc.evaluation.models import Setting
@@ -136,15 +136,16 @@ class AcrossSettings:
         drawn = []
         for other in self.others:
             key = self.column.measure.key
-            there = other.board.columns.get(key)
+            there, alike = other.board.columns.get(key), with_same_runs(self.here.board, other.board)
             rows = [
                 (name, mine.mean, yours.mean)
                 for name, row in zip(self.here.names, self.here.rows, strict=True)
+                if row.system.pk in alike
                 if (mine := self.column.figures.get(row.system.pk)) and mine.mean is not None
                 if there and (yours := there.figures.get(row.system.pk)) and yours.mean is not None
             ]
             here, beside = self.here.board, other.board
-            if len(rows) < LEAST or shows_other_runs(here, beside):
+            if len(rows) < LEAST:
                 continue
             if is_held_out(here.setting) and not is_held_out(beside.setting):
                 turned = [(name, second, first) for name, first, second in rows]

@@ -56,6 +56,12 @@ def method(comparison: Comparison) -> str:
         sentences.append("Before it, p is multiplied by the number of pairs of systems of the two teams.")
     if over_runs and (few := few_runs(comparison.board.policy, (row.n for row in comparison.rows))):
         sentences.append(f"{few[:1].upper()}{few[1:]}.")
+    if other := [
+        name
+        for name, row in zip(comparison.names_in_sentences, comparison.rows, strict=True)
+        if not row.runs.entered
+    ]:
+        sentences.append(f"Not the final entry of a team: {listed(other)}.")
     return " ".join(sentences)
 
 

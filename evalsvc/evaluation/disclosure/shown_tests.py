@@ -16,7 +16,7 @@ LADDER = "the board shows figures of the Ladder, which are not tested"
 WITHDRAWN = "one of the two has withdrawn runs after scoring"
 SIMILAR = "one of the two has runs without figures, as they resemble other runs of the team"
 ONE_TEAM = "both are of one team, which could read single labels from tests of nearly equal files"
-NOT_BEST = "while the gold is hidden, only the best system of each team is tested against others"
+NOT_BEST = "while the gold is hidden, of each team only the system with the best shown main figure is tested"
 CHOSEN_RUNS = "while the gold is hidden, only systems that show all their runs are tested"
 BY_CLAIMS = (
     "while the gold is hidden, no precision is tested, as its step of rounding depends on a file’s claims"

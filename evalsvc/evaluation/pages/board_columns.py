@@ -24,7 +24,7 @@ from evalsvc.evaluation.reported.entries import PrintedFigure, figures_of
 NOT_ENTERED = "not ranked: its team is ranked once, by another system"
 ONE_RUN_OF_HIDDEN = "one run shown: the board tests no items of hidden gold, so no rank"
 ONE_RUN_OF_MANY = "one run shown: the board tests fewer items and systems, so no rank; a comparison tests it"
-NOT_AMONG_FIRST = f"not tested: only the first {FIRST} systems by the main measure are"
+NOT_AMONG_FIRST = f"not tested: only the first {FIRST} systems with a shown main figure are"
 ONLY_SYSTEM = "no other system has a scored run, so no test and no rank"
 ONLY_RANKED = "no other system to rank shows the main measure, so no test and no rank"
 ALONE = "no other system has several runs, so no test and no rank"

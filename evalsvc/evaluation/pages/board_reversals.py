@@ -16,7 +16,7 @@ from evalsvc.evaluation.boards.rank_reversals import (
     count_pairs,
     direction_finder,
     reversals,
-    shows_other_runs,
+    with_same_runs,
 )
 from evalsvc.evaluation.boards.ranking import Board, Column
 from evalsvc.evaluation.comparison.board_comparison import BoardComparison
@@ -58,10 +58,10 @@ def other_orders(view: BoardView) -> list[Order]:
         for key in own
     ]
     for other in view.others:
-        column = _column_of_other(other, board.order_by)
-        if column and not shows_other_runs(board, other):
+        column, alike = _column_of_other(other, board.order_by), with_same_runs(board, other)
+        if column and alike:
             step = other.policy.greatest_step(column.measure.key)
-            orders.append(Order(column, tests.get(other.setting.pk), elsewhere=True, step=step))
+            orders.append(Order(column.among(alike), tests.get(other.setting.pk), elsewhere=True, step=step))
     return orders
 
 

@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from evalsvc.evaluation.benchmarks import creation
+from evalsvc.evaluation.boards.leaderboard import board
+from evalsvc.evaluation.boards.rank_reversals import shows_other_runs, with_same_runs
 from evalsvc.evaluation.boards.ranking import Column
 from evalsvc.evaluation.comparison.across_settings import (
     AcrossSettings,
@@ -24,7 +27,7 @@ from evalsvc.evaluation.disclosure import rules
 from evalsvc.evaluation.measures.menu import MENU
 from evalsvc.evaluation.models import Benchmark, Setting
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
-from tests.evalsvc.evaluation.test_leaderboard import scored
+from tests.evalsvc.evaluation.test_leaderboard import answers, scored
 from workers.runner import run_next
 
 # AUC of held-out and manual evaluation, Gao et al. 2021, Table 4
@@ -187,6 +190,26 @@ def test_orders_are_compared_of_settings_that_show_the_same_runs(
     file = client.get(reverse("board-view-file", args=["rel", "md"], query=chosen)).content.decode()
     for text in (page, file):
         assert f"{means}. {latest} with different answers" in text
+
+
+@pytest.mark.parametrize("rule", ["mean", "latest"])
+def test_systems_of_which_two_settings_show_other_runs_are_compared_in_neither(
+    client: Client, cast: BenchmarkCast, beside: Benchmark, rule: str
+) -> None:
+    """A setting that had closed before a second run had another order, without a label that differs."""
+    scored(cast, beside, "Rules", 3, 4)
+    Setting.objects.update(row_rule=rule)
+    Setting.objects.filter(key="held").update(closes_at=timezone.now())
+    cast.submit(beside, answers(0), system="Tree", run="later")
+    assert run_next("score")
+    main, held = (board(setting) for setting in beside.settings.order_by("pk"))
+    names = {main.systems[system].name for system in with_same_runs(main, held)}
+    assert names == {"Net", "Rules"}
+    assert shows_other_runs(main, held)
+    shown = client.get(reverse("board", args=["rel"]), {"columns": ["main:accuracy", "held:accuracy"]})
+    pairs = [each.systems for each in shown.context["agreements"] if "Held-out" in each.title]
+    assert pairs == [2]
+    assert not any(cell.mark for row in shown.context["table"].rows for cell in row.others)
 
 
 def test_the_api_tells_of_other_settings_what_the_reader_may_see(

@@ -12,6 +12,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from evalsvc.evaluation.boards.leaderboard import board
 from evalsvc.evaluation.comparison import compared
 from evalsvc.evaluation.comparison.compared import Comparison
 from evalsvc.evaluation.disclosure.policy import Policy
@@ -98,6 +99,17 @@ def test_each_dash_of_a_difference_has_its_reason(
     three = {"systems": ["kelpie/Soft", "kelpie/Rules", "kelpie/Net"]}
     paragraph = client.get(reverse("board-compare", args=["rel"], query=three)).context["paragraph"]
     assert [paragraph.count(f"“{name}” shows no average") for name in ("Soft", "Rules", "Net")] == [0, 1, 1]
+
+
+def test_a_comparison_names_systems_that_are_not_the_final_entry_of_their_team(
+    client: Client, cast: BenchmarkCast, benchmark: Benchmark
+) -> None:
+    Setting.objects.update(row_rule="entry")
+    entered = {"Net", "Tree"} & {row.system.name for row in board(benchmark.settings.get()).rows if row.rank}
+    others = [f"“{name}”" for name in ("Net", "Tree") if name not in entered]
+    page = compute(client, cast, "Net", "Tree")
+    assert others
+    assert f"Not the final entry of a team: {' and '.join(others)}." in page
 
 
 @pytest.mark.parametrize("disclosure", ["open", "hidden"])

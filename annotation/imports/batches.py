@@ -18,7 +18,7 @@ from annotation.imports.options import OPTIONS, check_options
 from annotation.models import Batch, Item, Project, Suggestion, Vote
 from annotation.ontology.inventory import lock_project, require_no_running_import
 from annotation.roles import CURATOR, require_organiser, require_to_change
-from annotation.testset import TestSet, TestSetRow
+from annotation.testset import TestSet, TestSetRow, record_change
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import record
 from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
@@ -26,6 +26,7 @@ from evalsvc.core.formats import brat
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.registry import format_of, formats
 from evalsvc.core.formats.text_lines import GZIP, Limits
+from evalsvc.core.jobs import kinds
 from evalsvc.core.jobs.exceptions import REFUSED, InputFault
 from evalsvc.core.jobs.lease import Progress, fenced
 from evalsvc.core.jobs.models import Job
@@ -255,7 +256,10 @@ def cancel(batch: Batch, *, by: User) -> None:
 
 
 def retry(batch: Batch, *, by: User) -> None:
-    """Restart the job of a failed import, whose file is still stored, in the name of whoever retries."""
+    """Restart the job of a failed import, whose file is still stored, in the name of whoever retries.
+
+    One of gold stays that of its importer, unless that one may no longer import; the set stays theirs.
+    """
     _require_may_import(batch.what, batch.project, by)
     job = _job_of(batch)
     if job is None or job.state != Job.State.FAILED:
@@ -264,12 +268,15 @@ def retry(batch: Batch, *, by: User) -> None:
         if batch.project is not None:
             lock_project(batch.project)
             require_no_running_import(batch.project)
-            Batch.objects.filter(pk=batch.pk).update(by=by)
             record(batch.project, "import started again", by=by, about=batch.filename)
-        elif not TestSet.objects.filter(batch=batch).exists():
+        elif test_set := TestSet.objects.filter(batch=batch).first():
+            record_change(test_set, "import started again", by=by)
+        else:
             raise Conflict(
                 "name_taken", "Another import took the name of this test set. Import the file again."
             )
+        if batch.project is not None or kinds.has_lost_asker(job):
+            Batch.objects.filter(pk=batch.pk).update(by=by)
         restart(job, by=by.shown_name)
 
 

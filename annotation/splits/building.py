@@ -10,7 +10,7 @@ from annotation.splits import making, mapping
 from annotation.testset import TestSet, record_change
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
-from evalsvc.core.jobs import queue
+from evalsvc.core.jobs import kinds, queue
 from evalsvc.core.jobs.models import Job
 
 
@@ -35,7 +35,10 @@ def may_retry(test_set: TestSet) -> bool:
 
 @transaction.atomic
 def retry(test_set: TestSet, *, by: User) -> None:
-    """Restart the failed job of a set, for its curators or importer, in their name."""
+    """Restart the failed job of a set, for its curators or importer, in their name.
+
+    Imported and mapped sets stay those of their importer, unless that one may no longer make them.
+    """
     job = _job_for(test_set, by)
     if job is None or job.state != Job.State.FAILED:
         raise Conflict("not_failed", f"No job of {test_set} has failed.")
@@ -44,7 +47,7 @@ def retry(test_set: TestSet, *, by: User) -> None:
     else:
         if test_set.state != TestSet.State.FROZEN:
             record_change(test_set, f"{job.kind} started again", by=by)
-            if test_set.project is not None:  # imported and mapped ones stay those of their importer
+            if test_set.project is not None or kinds.has_lost_asker(job):
                 both = Q(pk=job.subject) | Q(twin=job.subject)
                 TestSet.objects.filter(both).update(by=by)
         queue.restart(job, by=by.shown_name)

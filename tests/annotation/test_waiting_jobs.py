@@ -14,7 +14,7 @@ from annotation.models import Answer, Batch, Project
 from annotation.splits import building, making, mapping
 from annotation.splits.making import Plan
 from annotation.splits.mapping import MappingPlan
-from annotation.testset import TestSet
+from annotation.testset import TestSet, logged_changes
 from evalsvc.core.accounts import users
 from evalsvc.core.accounts.models import User
 from evalsvc.core.activity.models import entries
@@ -86,6 +86,13 @@ def map_labels(project: Project) -> tuple[str, int]:
     return mapping.KIND, mapping.make(plan, name="Mapped", version="1", by=second()).pk
 
 
+def split_imported(project: Project) -> tuple[str, int]:
+    lines = [sentence(n, relations=["A"]) for n in range(4)]
+    batch = import_lines(None, lines, what="gold", by=second(), name="Own", version="1")
+    plan = Plan.of(parts="dev=0.5,test=0.5", seed="s")
+    return making.KIND, making.make(TestSet.objects.get(batch=batch), plan, by=second())[0].pk
+
+
 def choose(project: Project) -> tuple[str, int]:
     wanted = Wanted(order=["ids"], ids=["s4"])
     return candidate_choices.KIND, candidate_choices.request(project, wanted, by=second(), at_once=True).pk
@@ -123,7 +130,7 @@ CASES = [
     *((ask, end, "not_allowed") for ask in IN_PROJECT for end in (remove, demote, deactivate)),
     *((ask, archive, "project_archived") for ask in IN_PROJECT if ask is not split),
     *((ask, end, "not_allowed") for ask in (gold,) for end in (deactivate, forbid)),
-    (map_labels, deactivate, "not_allowed"),
+    *((ask, deactivate, "not_allowed") for ask in (map_labels, split_imported)),
 ]
 
 
@@ -206,6 +213,34 @@ def test_another_curator_starts_a_refused_job_again_in_their_own_name(
         run_job(kind, waiting.subject)
     assert Job.objects.filter(kind=kind, subject=subject).latest("pk").state == "done"
     assert content(project) != before
+
+
+@pytest.mark.parametrize(
+    ("ask", "end"),
+    [(gold, deactivate), (gold, forbid), (map_labels, deactivate), (split_imported, deactivate)],
+)
+def test_an_administrator_starts_a_refused_job_of_imported_gold_again_in_their_own_name(
+    project: Project, ask: Callable[[Project], tuple[str, int]], end: Ending
+) -> None:
+    kind, subject = ask(project)
+    end(project)
+    run_job(kind, subject)
+    test_set = TestSet.objects.get(batch=subject) if kind == "import" else TestSet.objects.get(pk=subject)
+    building.retry(test_set, by=User.objects.get(username="root"))
+    run_job(kind, subject)
+    test_set.refresh_from_db()
+    assert test_set.state == "frozen"
+    assert test_set.by == (second() if kind == "import" else User.objects.get(username="root"))
+    again = [(entry.action, entry.by.username) for entry in logged_changes(test_set)]
+    assert (f"{kind} started again", "root") in again
+
+
+def test_imported_gold_stays_that_of_its_importer_when_another_fault_is_retried(project: Project) -> None:
+    kind, subject = split_imported(project)
+    Job.objects.filter(kind=kind, subject=subject).update(state="failed", error_code="worker_lost")
+    TestSet.objects.filter(pk=subject).update(state="failed")
+    building.retry(TestSet.objects.get(pk=subject), by=User.objects.create_superuser("root"))
+    assert TestSet.objects.get(pk=subject).by == second()
 
 
 def test_imports_are_in_the_log_of_their_project_with_who_sent_them(project: Project) -> None:

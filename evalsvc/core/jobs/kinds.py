@@ -15,6 +15,7 @@ from evalsvc.core.jobs.exceptions import InputFault, caught
 from evalsvc.core.jobs.models import Job
 
 log = logging.getLogger(__name__)
+NOT_ALLOWED_CODE = "not_allowed"
 NOT_ALLOWED = (
     "Whoever asked for this may no longer do it. Nothing was changed; somebody who may can retry it."
 )
@@ -85,7 +86,12 @@ def require_allowed(job: Job) -> None:
     except (NotAllowed, Http404):
         is_allowed = False
     if not is_allowed:
-        raise InputFault("not_allowed", NOT_ALLOWED)
+        raise InputFault(NOT_ALLOWED_CODE, NOT_ALLOWED)
+
+
+def has_lost_asker(job: Job) -> bool:
+    """Return True if a job was refused because whoever asked for it may no longer do it."""
+    return job.error_code == NOT_ALLOWED_CODE
 
 
 def register_periodic(name: str, task: PeriodicTask) -> None:

@@ -20,6 +20,7 @@ from annotation.freezing.answer_counts import StatedOfLines
 from annotation.freezing.label_rows import MARKS, label_rows
 from annotation.releases.checksums import Opened, compare_sums
 from annotation.releases.file_shapes import (
+    LONGEST_LINE,
     MOST_SOURCES,
     MOST_STEPS,
     Manifest,
@@ -27,7 +28,6 @@ from annotation.releases.file_shapes import (
     Shape,
     decoded_line,
     left_out_counts,
-    require_readable,
     require_replayable,
 )
 from annotation.releases.layout import (
@@ -47,8 +47,9 @@ from evalsvc.core.formats.label_mapping import Payload
 MOST_LINES_NAMED = 5
 ADJUDICATED, UNDECIDED = "adjudicated", ("open", "disputed", "unusable")
 NOT_COMPARED = (
-    "Not compared, as no line gives them: names and dates, settings of the project that decide no line, the "
-    "number of people, who answered, when and why, answers to what was left out, and the figures of answers "
+    "Not compared, as no line gives them: names and dates, which labels the ontology lists, settings of the "
+    "project that decide no line, the number of people, who answered, when and why, how many answers a deletion "
+    "of labels emptied, which sentences were excluded or left out and their answers, and the figures of answers "
     "and source labels in the statistics."
 )
 FAULTS = (msgspec.MsgspecError, ValueError, RecursionError, TypeError, KeyError, AttributeError, IndexError)
@@ -143,11 +144,7 @@ class _Check:
     def _content(self, manifest: Manifest) -> None:
         lines = self.files.get(GOLD)
         self.result.has_gold = lines is not None
-        for name in (GOLD, BLIND, PROVENANCE):
-            count = sum(1 for _ in self.files[name]()) if name in self.files else manifest.rows
-            if count != manifest.rows:
-                self.result.add(name, f"It has {count:,} lines; {MANIFEST} states {manifest.rows:,}.")
-        if lines is None:
+        if not self._are_readable(manifest) or lines is None:
             return
         self._lines_of_gold(lines, manifest)
         if BLIND in self.files:
@@ -162,6 +159,23 @@ class _Check:
             faults = self._provenance(Judge(rules), stated, lines(), self.files[PROVENANCE]())
             self._named(PROVENANCE, faults)
             self._numbers_of_answers(manifest, stated)
+
+    def _are_readable(self, manifest: Manifest) -> bool:
+        """Compare the numbers of lines; return whether all lines are short enough to be compared."""
+        are_readable = True
+        for name in (GOLD, BLIND, PROVENANCE):
+            if name not in self.files:
+                continue
+            count, longest = 0, (0, 0)
+            for count, line in enumerate(self.files[name](), 1):
+                longest = max(longest, (len(line), count))
+            if count != manifest.rows:
+                self.result.add(name, f"It has {count:,} lines; {MANIFEST} states {manifest.rows:,}.")
+            if longest[0] > LONGEST_LINE:
+                are_readable = False
+                limit = f"lines of up to {LONGEST_LINE:,} are read, so no line was compared"
+                self.result.add(name, f"Line {longest[1]:,} has {longest[0]:,} bytes; {limit}.")
+        return are_readable
 
     def _numbers_of_answers(self, manifest: Manifest, counted: StatedOfLines) -> None:
         """Compare the stated numbers with the lines, where `answers_of_items` tells that they are theirs."""
@@ -226,7 +240,6 @@ class _Check:
                 yield f"Line {number:,} and those after it are missing in {missing}."
                 return
             try:
-                require_readable(line)
                 expected = blind_line(line)
                 if expected != other:
                     where = _first_difference(

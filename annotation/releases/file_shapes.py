@@ -68,13 +68,7 @@ class Manifest(msgspec.Struct):
         return [*self.digests, BLIND, *([STATISTICS] if self.sha256 else [])]
 
 
-def require_readable(line: bytes) -> None:
-    if len(line) > LONGEST_LINE:
-        raise ValueError("the line is too long")
-
-
 def decoded_line(line: bytes, shape: type[Shape]) -> Shape:
-    require_readable(line)
     return msgspec.json.decode(line, type=shape)
 
 

@@ -361,6 +361,28 @@ def test_the_page_stops_at_files_that_take_too_long(
     assert "take too long" in client.post(reverse("release-check"), {"copies": files}).content.decode()
 
 
+def test_a_line_too_long_to_be_read_is_named_with_its_bytes_alone(
+    copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = (copy / "provenance.jsonl").read_bytes().splitlines(keepends=True)
+    size, number = max((len(line), number) for number, line in enumerate(lines, 1))
+    monkeypatch.setattr(check, "LONGEST_LINE", size - 1)
+    result = check.check(checksums.open_folder(copy))
+    text = f"Line {number} has {size:,} bytes; lines of up to {size - 1:,} are read, so no line was compared."
+    assert result.differences == {"provenance.jsonl": [text]}
+    monkeypatch.setattr(check, "LONGEST_LINE", size)
+    assert check.check(checksums.open_folder(copy)).is_intact
+
+
+def test_what_is_not_compared_is_named(copy: Path) -> None:
+    manifest = json.loads((copy / "manifest.json").read_text())
+    manifest["counts"]["answers_emptied_by_deletion"] = 7
+    before = (copy / "manifest.json").read_text()
+    assert edited(copy, "manifest.json", before, json.dumps(manifest), sums=True).is_intact
+    for words in ("labels the ontology lists", "a deletion of labels emptied", "excluded or left out"):
+        assert words in check.NOT_COMPARED
+
+
 def test_merged_labels_are_mapped_before_the_lines_are_decided_anew(tmp_path: Path) -> None:
     project = released().project
     assert project is not None

@@ -48,9 +48,9 @@ MOST_LINES_NAMED = 5
 ADJUDICATED, UNDECIDED = "adjudicated", ("open", "disputed", "unusable")
 NOT_COMPARED = (
     "Not compared, as no line gives them: names and dates, which labels the ontology lists, settings of the "
-    "project that decide no line, the number of people, who answered, when and why, how many answers a deletion "
-    "of labels emptied, which sentences were excluded or left out and their answers, and the figures of answers "
-    "and source labels in the statistics."
+    "project that decide no line, the number of people, who answered, when and why, how many answers a "
+    "deletion of labels emptied, which sentences were excluded or left out and their answers, and the "
+    "figures of answers and source labels in the statistics."
 )
 FAULTS = (msgspec.MsgspecError, ValueError, RecursionError, TypeError, KeyError, AttributeError, IndexError)
 

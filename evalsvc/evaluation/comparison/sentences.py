@@ -49,11 +49,16 @@ class Outcome(NamedTuple):
         return apart and self.winner is None and bool(self.p_holm)
 
 
+def without_figure(names: Sequence[str], title: str, reason: str) -> str:
+    """Say that systems show no figure of a measure."""
+    return f"{listed(names)} {'shows' if len(names) == 1 else 'show'} no {title}: {reason}."
+
+
 def sentence(title: str, measure: MeasureFormat, a: Side, b: Side, outcome: Outcome) -> str:
     """Compare two systems by a measure; an outcome without interval has a reason."""
     for side in (a, b):
         if side.mean is None:
-            return f"{side.name} shows no {title}: {side.reason}."
+            return without_figure([side.name], title, side.reason)
     means = (a.mean or 0.0, b.mean or 0.0)
     look_equal = measured(means[0], measure) == measured(means[1], measure)
     if outcome.winner is not None and outcome.difference is not None:

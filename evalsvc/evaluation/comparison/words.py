@@ -140,15 +140,22 @@ def paragraph(comparison: Comparison) -> list[str]:
     if not comparison.columns:
         return []
     main = comparison.board.ordering
-    pairs = combinations(range(len(comparison.rows)), 2)
-    stated = [pair for pair in pairs if pair[0] == 0 or len(comparison.rows) <= FEW]
-    sentences = [sentence(comparison, main, *pair) for pair in stated]
+    sides = [_side(comparison, main, place) for place in range(len(comparison.rows))]
+    without: dict[str, list[str]] = {}
+    for side in sides:
+        if side.mean is None:
+            without.setdefault(side.reason, []).append(side.name)
+    shown = [place for place, side in enumerate(sides) if side.mean is not None]
+    pairs = combinations(shown, 2)
+    stated = [pair for pair in pairs if pair[0] == shown[0] or len(comparison.rows) <= FEW]
+    texts = [sentence(comparison, main, *pair) for pair in stated]
+    texts += [sentences.without_figure(names, main.title, why) for why, names in without.items()]
     omitted = [
         f"{name}: {row.runs_text}{' after scoring' if row.withdrawn_text else ''}."
         for name, row in zip(comparison.names_in_sentences, comparison.rows, strict=True)
         if row.omitted_text
     ]
-    return [*dict.fromkeys(sentences), *omitted, *_reversals(comparison, main)]
+    return [*dict.fromkeys(texts), *omitted, *_reversals(comparison, main)]
 
 
 def _reversals(comparison: Comparison, main: Column) -> list[str]:

@@ -97,8 +97,9 @@ def _leader(column: Column, names: Mapping[int, str], tests: BoardComparison | N
     if len(order) == 1:
         figure = figures[order[0]]
         spread = "" if figure.sd is None else f" ± {measured(figure.sd, column.measure)}"
-        value = f"{shown}{spread} over {counted(figure.n, 'run')}"
-        return f"{names[order[0]]} is the only system that shows {column.title} so far: {value}."
+        over = f" over {counted(figure.n, 'run')}" if figure.n > 1 else ""
+        only = f"{names[order[0]]} is the only system that shows {column.title} so far"
+        return f"{only}: {shown}{spread}{over}."
     same = {
         *takewhile(lambda each: measured(column.figures[each].mean or 0.0, column.measure) == shown, order)
     }

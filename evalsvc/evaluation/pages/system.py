@@ -132,7 +132,8 @@ def _lead(page: SystemPage) -> str:
         reason = figure.reason if figure else NOT_COMPUTED
         return f"{_sentence_case(measure.title)} is {undefined(reason)}."
     shown = f"{_sentence_case(measure.title)} {with_deviation(figure, measure)}"
-    runs = "one run" if figure.n == 1 else f"the mean of {counted(figure.n, 'run')}"
+    of_several = f"one of {counted(page.row.n, 'run')}" if page.row.n > 1 else "one run"
+    runs = of_several if figure.n == 1 else f"the mean of {counted(figure.n, 'run')}"
     runs += f" ({page.row.omitted_text})" if page.row.omitted_text else ""
     if band := page.band(measure.key):
         place = (

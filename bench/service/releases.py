@@ -57,13 +57,14 @@ def create(service: Service, n: int) -> str:
     for start in range(0, n, CHUNK):
         rows = [_row(test_set, at) for at in range(start, min(start + CHUNK, n))]
         TestSetRow.objects.bulk_create(rows, batch_size=500)
+    counts = {"settled": n, "open": 0, "disputed": 0, "unusable": 0, "answers": ANSWERS * n}
     written = writer.digests(test_set)
     TestSet.objects.filter(pk=test_set.pk).update(
         state="frozen",
         rows=n,
         sha256=written.gold,
         labels=[{"name": "lived_in", "title": "place lived"}, {"name": "born_in", "title": "place of birth"}],
-        manifest=written.in_manifest({"policy": "majority", "k": ANSWERS}),
+        manifest=written.in_manifest({"policy": "majority", "k": ANSWERS, "counts": counts}),
         statistics={"sentences": n, "labels": {"lived_in": n // 2, "born_in": n - n // 2}},
         frozen_at=timezone.now(),
     )

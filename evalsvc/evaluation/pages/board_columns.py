@@ -10,6 +10,7 @@ from itertools import groupby
 from evalsvc.core.web.formatting import DASH
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.boards.figures import RunStatistics, SystemRuns
+from evalsvc.evaluation.boards.rank_reversals import shows_other_runs
 from evalsvc.evaluation.boards.ranking import Board, BoardRow, Column
 from evalsvc.evaluation.boards.reading import NOT_COMPUTED
 from evalsvc.evaluation.comparison import compared, tested_systems
@@ -175,6 +176,17 @@ class BoardView:
     def rows(self) -> Sequence[BoardRow]:
         rows = self.board.rows
         return [row for row in rows if self.choice.takes(row)] if self.choice.filters else rows
+
+    @cached_property
+    def compared_settings(self) -> set[int]:
+        """Settings of columns that show ranks gained: by exact figures of the same runs."""
+        boards = {column.board.setting.pk: column.board for column in (self.first, *self.columns)}
+        exact = {pk: board for pk, board in boards.items() if not board.policy.hidden}
+        return {
+            pk
+            for pk, board in exact.items()
+            if not self.board.policy.hidden and not shows_other_runs(self.board, board)
+        }
 
     def rank(self, row: BoardRow) -> tuple[str, str]:
         """Return the ranks that tests leave open to a row, or the reason why it has none.

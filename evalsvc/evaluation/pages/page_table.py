@@ -15,7 +15,6 @@ from evalsvc.core.web import svg
 from evalsvc.core.web.formatting import DASH, listed, measured, quoted, run_named
 from evalsvc.evaluation.boards.figures import RunStatistics
 from evalsvc.evaluation.boards.leaderboard import TIES
-from evalsvc.evaluation.boards.rank_reversals import shows_other_runs
 from evalsvc.evaluation.boards.ranking import Board, BoardRow
 from evalsvc.evaluation.boards.reading import NOT_COMPUTED
 from evalsvc.evaluation.disclosure.policy import undefined
@@ -241,8 +240,7 @@ def _row(
 def _cell(view: BoardView, column: BoardColumn, row: BoardRow) -> ScoreCell:
     """Format a figure, with the ranks it gains here: by exact figures of the same runs."""
     system = row.runs.system
-    rounded = view.board.policy.hidden or column.board.policy.hidden
-    ranked = not rounded and not shows_other_runs(view.board, column.board)
+    ranked = column.board.setting.pk in view.compared_settings
     figure = column.figures.get(system)
     missing = "" if figure else column.reason(row)
     return cell(

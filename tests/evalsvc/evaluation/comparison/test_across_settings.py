@@ -14,7 +14,7 @@ from django.utils import timezone
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.boards.leaderboard import board
 from evalsvc.evaluation.boards.rank_reversals import shows_other_runs, with_same_runs
-from evalsvc.evaluation.boards.ranking import Column
+from evalsvc.evaluation.boards.ranking import Board, Column
 from evalsvc.evaluation.comparison.across_settings import (
     AcrossSettings,
     Joint,
@@ -26,6 +26,7 @@ from evalsvc.evaluation.comparison.across_settings import (
 from evalsvc.evaluation.disclosure import rules
 from evalsvc.evaluation.measures.menu import MENU
 from evalsvc.evaluation.models import Benchmark, Setting
+from evalsvc.evaluation.pages import board_columns
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
 from tests.evalsvc.evaluation.test_leaderboard import answers, scored
 from workers.runner import run_next
@@ -190,6 +191,19 @@ def test_orders_are_compared_of_settings_that_show_the_same_runs(
     file = client.get(reverse("board-view-file", args=["rel", "md"], query=chosen)).content.decode()
     for text in (page, file):
         assert f"{means}. {latest} with different answers" in text
+
+
+def test_the_runs_that_settings_show_are_compared_once_for_a_table(
+    client: Client, cast: BenchmarkCast, beside: Benchmark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = list[tuple[Board, ...]]()
+    find = board_columns.shows_other_runs
+    monkeypatch.setattr(
+        board_columns, "shows_other_runs", lambda *boards: calls.append(boards) or find(*boards)
+    )
+    shown = client.get(reverse("board", args=["rel"]), {"columns": ["main:accuracy", "held:accuracy"]})
+    assert len(shown.context["table"].rows) == 2
+    assert len(calls) == 2  # one for each setting
 
 
 @pytest.mark.parametrize("rule", ["mean", "latest"])

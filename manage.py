@@ -39,7 +39,7 @@ def run(arguments: list[str]) -> None:
     from evalsvc.logs import keep_security_events
 
     if not SERVES & set(arguments[1:2]):
-        with suppress(ImproperlyConfigured):  # told by the command
+        with suppress(ImproperlyConfigured):  # the command says so
             keep_security_events(settings.LOGGING, settings.DATA_DIR / "logs" / "commands.log")
     execute_from_command_line(arguments)
 

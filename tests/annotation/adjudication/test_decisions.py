@@ -299,7 +299,7 @@ def test_the_column_order_depends_on_the_secret_key(settings: Any) -> None:
 
 
 def test_columns_keep_their_places_when_an_answer_is_withdrawn_and_given_again() -> None:
-    """Else the place that others' columns took told an adjudicator which of them answered last."""
+    """Else the place that others' columns took showed an adjudicator which of them answered last."""
     item = answered_item(project_with_items(k=4), ["A"], ["B"], ["C"], [])
     judges = [adjudicator(item.project, f"judge{n}") for n in range(4)]
     before = [decisions.dispute_details(item, for_user=judge).columns for judge in judges]

@@ -157,7 +157,7 @@ def test_answers_given_after_a_change_call_one_more(form: str) -> None:
 def test_an_answer_that_a_split_asks_again_calls_nobody_when_it_is_given_again(
     label: str, puts_off: bool
 ) -> None:
-    """Else a call about it told that it had the label that was split, as the others call nobody."""
+    """Else a call about it showed that it had the label that was split, as the others call nobody."""
     project = project_with_items(1, k=2)
     quality_settings.set_quality_options(project, by=curator(), calls_extra=True)
     item = answered_item(project, [label])

@@ -63,7 +63,7 @@ def test_every_reader_sees_scores_runs_classes_and_what_to_compare_with(
 def test_what_one_answer_moves_is_the_most_of_the_runs_of_a_system(
     client: Client, cast: BenchmarkCast, benchmark: Benchmark
 ) -> None:
-    """It was that of the median run, which nothing said."""
+    """It was that of the median run, which nothing stated."""
     scored = Evaluation.objects.filter(submissions__system__name="Net").order_by("pk")
     for evaluation, flip in zip(scored, (0.4, 0.1, 0.2), strict=True):
         evaluation.detail["counts"]["macro_flip"] = flip

@@ -13,7 +13,7 @@ BY_CHOICE = (ENTRY, FINAL)
 TITLES = {
     MEAN: "mean of all runs",
     LATEST: "latest run with figures",
-    ENTRY: "final entry of the team, else its latest run with figures; its other systems show theirs unranked",
+    ENTRY: "final entry of the team, else its latest run with figures; other systems show theirs unranked",
     FINAL: "run that the team chose as final for the system, else the latest with figures",
 }
 
